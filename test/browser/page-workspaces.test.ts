@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { permissionChoices } from '../../packages/relay/src/broker/approvals/approval-runtime.ts'
+import { permissionChoices } from '../../packages/relay/tests/permission-choices.ts'
 import { connectRelay } from '../../packages/sdk/src/index.ts'
 import { until } from '../until.ts'
 import { found, inChromium } from './chromium.ts'

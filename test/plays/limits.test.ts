@@ -3,7 +3,7 @@
 import { limits } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
 import { pairPerMinuteMax } from '../../packages/relay/src/broker/messages/sending.ts'
-import { inProcessConnector } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcessConnector } from '../../packages/relay/tests/in-process-connector.ts'
 import { play, playInProcess, refused } from './play.ts'
 
 play('a body with U+0000 is refused, anything else comes as it was sent', async ({ ada, bob }) => {

@@ -6,7 +6,7 @@ import type { Route } from '@agent-relay/sdk/protocol'
 import { expect } from 'vitest'
 import type { HeldMail } from '../../packages/relay/src/broker/waking/user-session-runtime.ts'
 import type { WorkerRow } from '../../packages/relay/src/core/view.ts'
-import { inProcessConnector } from '../../packages/relay/src/wires/in-process.ts'
+import { inProcessConnector } from '../../packages/relay/tests/in-process-connector.ts'
 import type { ProcessHouse } from './houses.ts'
 import { eventually, playInProcess, type Stage } from './play.ts'
 

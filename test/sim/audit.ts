@@ -41,7 +41,7 @@ function withDigest(database: Database, row: Row): Row {
 /** Everything stored is read or still in the inbox of each of its recipients, in the order it was sent; one's own never is. */
 export function look(store: Store, model: Model, agent: string): void {
   const got: string[] = []
-  for (const each of store.view.unread(agent, {})) if (each) got.push(each.head.id)
+  for (const each of store.view.inbox.unread(agent, {})) if (each) got.push(each.head.id)
   const wanted = model.unread(agent).map(({ letter }) => letter.id)
   if (got.length !== wanted.length || got.some((id, i) => id !== wanted[i])) same(`the inbox of ${agent}`, got, wanted)
 }

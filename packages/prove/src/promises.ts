@@ -68,11 +68,7 @@ export const promises = {
       if (acked === 0) faults.push('nothing was acknowledged')
       return {
         figure: `${times(cycles, 'kill')}, ${number(acked)} acknowledged, ${number(shown)} shown`,
-        faults: [
-          ...faults,
-          ...clientErrors,
-          ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`),
-        ],
+        faults: [...faults, ...clientErrors, ...unsound(integrity)],
       }
     },
   },
@@ -100,7 +96,7 @@ export const promises = {
           ...faultUnless(refusal.startsWith('store.full'), `the refusal was ${refusal}`),
           ...faultUnless(refusedWhileFull >= refusedMin, 'something was stored on a full disk'),
           ...faultUnless(resumedMs !== undefined, 'nothing could be stored when there was space again'),
-          ...faultUnless(found.integrity === 'ok', `the database is not sound: ${found.integrity}`),
+          ...unsound(found.integrity),
           ...faultUnless(found.daemonErrors === '', `the daemon said: ${found.daemonErrors}`),
         ],
       }
@@ -153,7 +149,7 @@ export const promises = {
       const { calls, acked, shown, integrity, faults } = found
       return {
         figure: `${times(found.restarts, 'restart')}, ${acked} of ${calls} calls answered, ${shown} shown`,
-        faults: [...faults, ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`)],
+        faults: [...faults, ...unsound(integrity)],
       }
     },
   },
@@ -174,12 +170,7 @@ export const promises = {
       const { kills, cutOff, acked, pruned, fileMb, integrity, faults, clientErrors } = found
       return {
         figure: `${times(kills, 'kill')}, ${cutOff} in a pruning, ${number(pruned)} of ${number(acked)} in the archive, ${fileMb.toFixed(1)} MB left`,
-        faults: [
-          ...faults,
-          ...clientErrors,
-          ...faultUnless(pruned > 0, 'nothing was pruned'),
-          ...faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`),
-        ],
+        faults: [...faults, ...clientErrors, ...faultUnless(pruned > 0, 'nothing was pruned'), ...unsound(integrity)],
       }
     },
   },
@@ -211,6 +202,10 @@ export const promises = {
 
 export type PromiseName = keyof typeof promises
 export const promiseNames = Object.keys(promises) as PromiseName[]
+
+function unsound(integrity: string): string[] {
+  return faultUnless(integrity === 'ok', `the database is not sound: ${integrity}`)
+}
 
 function faultUnless(holds: boolean, fault: string): string[] {
   return holds ? [] : [fault]

@@ -86,7 +86,7 @@ function allOf(databasePath: string): { told: Told; unread: number; answers: num
     }
     for (const { file, bytes } of store.pruning.pruneRecords()) tellArchive(told, databasePath, file, bytes)
     store.rebuild()
-    const unread = [...store.view.unread('cy', {})].filter((each) => each !== undefined).length
+    const unread = [...store.view.inbox.unread('cy', {})].filter((each) => each !== undefined).length
     return { told, unread, answers, through: store.pruning.through }
   } finally {
     store.close()

@@ -28,7 +28,7 @@ export function rowsOf({ database, view }: Store): string {
     return `${table} ${JSON.stringify(found)}`
   })
   const unread = [...view.agents()].map(({ name }) => {
-    const ids = [...view.unread(name, {})].flatMap((each) => each?.head.id ?? [])
+    const ids = [...view.inbox.unread(name, {})].flatMap((each) => each?.head.id ?? [])
     return `unread of ${name}: ${ids}`
   })
   return [...rows, ...unread].join('\n')

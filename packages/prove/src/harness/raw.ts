@@ -1,5 +1,6 @@
 // A client that enforces no protocol: writes any bytes to the daemon's socket or over a WebSocket, and keeps every line that the daemon sends.
 
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { makeIds } from '@agent-relay/sdk/wire'
 import WebSocket from 'ws'
@@ -45,27 +46,17 @@ export class RawConnection {
     )
   }
 
-  static open(path: string): Promise<RawConnection> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(path)
-      socket.once('error', reject)
-      socket.once('connect', () => {
-        socket.off('error', reject)
-        resolve(new RawConnection(socket))
-      })
-    })
+  static async open(path: string): Promise<RawConnection> {
+    const socket = connect(path)
+    await once(socket, 'connect')
+    return new RawConnection(socket)
   }
 
   /** Connects to the daemon's WebSocket at `/ws`, where each write is one WebSocket message. */
-  static openWebSocket(url: string): Promise<RawConnection> {
-    return new Promise((resolve, reject) => {
-      const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
-      ws.once('error', reject)
-      ws.once('open', () => {
-        ws.off('error', reject)
-        resolve(new RawConnection((ws as unknown as { _socket: Socket })._socket, ws))
-      })
-    })
+  static async openWebSocket(url: string): Promise<RawConnection> {
+    const ws = new WebSocket(`${url.replace('http', 'ws')}/ws`, { perMessageDeflate: false })
+    await once(ws, 'open')
+    return new RawConnection((ws as unknown as { _socket: Socket })._socket, ws)
   }
 
   /** Connects and sends the HELLO frame, with the agent's name if one is given, and with the further fields in `more`. */

@@ -8,22 +8,6 @@ import { MessageHistory, messageBody, parseBody, readStored } from '../harness/h
 import { inTrial, sleep, type Trial, type TrialOptions } from '../harness/processes.ts'
 import { RawConnection } from '../harness/raw.ts'
 
-export interface FullDiskReport {
-  ackedBefore: number
-  /** The refusal that the sender got when the disk was full, and how long the refusal took. */
-  refusal: string
-  refusalMs: number
-  /** Read operations that failed while the disk was full. */
-  failedReads: string[]
-  refusedWhileFull: number
-  /** The time in ms from freeing disk space to the next acknowledged message; undefined if none was acknowledged. */
-  resumedMs: number | undefined
-  ackedAfter: number
-  integrity: string
-  faults: string[]
-  daemonErrors: string
-}
-
 const mountAndRun = 'mount -t tmpfs -o size="$1" tmpfs "$2" && shift 2 && exec "$@"'
 
 /** Returns the command that mounts a file system for one process on this machine, or the reason why that is impossible. */
@@ -47,7 +31,11 @@ export function onTmpfs(unshare: string[], sizeMb: number, path: string): string
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
 
-export function fillDisk(unshare: string[], sizeMb: number, setting: TrialOptions): Promise<FullDiskReport> {
+/**
+ * `refusal` and `refusalMs`: the refusal that the sender got when the disk was full, and how long the refusal took. `failedReads`: read operations that failed
+ * while the disk was full. `resumedMs`: the time from freeing disk space to the next acknowledged message; undefined if none was acknowledged.
+ */
+export function fillDisk(unshare: string[], sizeMb: number, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     mkdirSync(scene.dataDir, { recursive: true })
     const through = onTmpfs(unshare, sizeMb, scene.dataDir)

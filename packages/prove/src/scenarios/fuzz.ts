@@ -2,27 +2,11 @@
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { FrameMutator } from '../harness/mutator.ts'
-import { type DaemonProcess, inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
+import { inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 import { frameOf, RawConnection } from '../harness/raw.ts'
-import { Witness, type WitnessReport } from '../harness/witness.ts'
+import { Witness } from '../harness/witness.ts'
 import { frameAttacks } from './frames.ts'
-
-export interface FramesReport {
-  /** The faults that the hand-made hostile frames have found. */
-  wrong: string[]
-  faults: string[]
-  mutated: number
-  connections: number
-  seconds: number
-  /**
-   * The daemon's memory at four times: before the trial, after the hand-made frames, after the first tenth of the mutated frames (the warm-up), and after all.
-   */
-  rssMb: Record<'before' | 'unkind' | 'warm' | 'after', number>
-  witness: WitnessReport
-  exit: number | null
-  daemonErrors: string
-}
 
 const lanes = 8
 const perBatch = 25
@@ -36,7 +20,11 @@ export interface FramesSize {
   answerMs?: number
 }
 
-export function hostileFrames(random: Random, size: FramesSize, setting: TrialOptions): Promise<FramesReport> {
+/**
+ * `wrong`: the faults that the hand-made hostile frames have found. `rssMb`: the daemon's memory at four times: before the trial, after the hand-made frames,
+ * after the first tenth of the mutated frames (the warm-up), and after all.
+ */
+export function hostileFrames(random: Random, size: FramesSize, setting: TrialOptions) {
   const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
   return inTrial(setting, async (scene) => {
     const daemon = await scene.startDaemon()
@@ -58,14 +46,10 @@ export function hostileFrames(random: Random, size: FramesSize, setting: TrialOp
     const testimony = await witness.end(answerMs)
     const rssMb = { before: rssMbBefore, unkind: rssMbUnkind, warm: rssMbWarm, after: daemon.rssMb() }
     await other.end()
-    const exit = await exitCodeOf(daemon)
+    const { code: exit } = await daemon.end('SIGTERM')
     const daemonErrors = daemon.errors
     return { wrong, faults, mutated: sent, connections, seconds, rssMb, witness: testimony, exit, daemonErrors }
   })
-}
-
-async function exitCodeOf(daemon: DaemonProcess): Promise<number | null> {
-  return (await daemon.end('SIGTERM')).code
 }
 
 async function attackFrames(scene: Trial, answerMs: number): Promise<string[]> {

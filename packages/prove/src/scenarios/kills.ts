@@ -5,16 +5,6 @@ import { Load } from '../harness/load.ts'
 import { inTrial, sleep, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
-export interface KillsReport {
-  cycles: number
-  acked: number
-  unknown: number
-  shown: number
-  integrity: string
-  faults: string[]
-  clientErrors: string[]
-}
-
 const loadMsMax = 400
 /** The share of daemons that are killed before they are ready: an interrupted start must do no harm. */
 const earlyShare = 0.15
@@ -27,7 +17,7 @@ export interface KillsSize {
   drainMs?: number
 }
 
-export function killUnderLoad(random: Random, size: KillsSize, setting: TrialOptions): Promise<KillsReport> {
+export function killUnderLoad(random: Random, size: KillsSize, setting: TrialOptions) {
   const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs } = size
   return inTrial(setting, async (scene) => {
     const from = performance.now()

@@ -25,14 +25,6 @@ import {
 } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
-export interface MachinesReport {
-  kills: number
-  acked: number
-  shown: number
-  faults: string[]
-  clientErrors: string[]
-}
-
 export interface MachinesSize {
   kills: number
   /** Time in milliseconds from the first send, after which nothing is killed any more. */
@@ -49,12 +41,7 @@ export function findPostgres(): { programs: string } | { reason: string } {
   return { programs }
 }
 
-export function killSharingMachines(
-  random: Random,
-  programs: string,
-  size: MachinesSize,
-  setting: TrialOptions,
-): Promise<MachinesReport> {
+export function killSharingMachines(random: Random, programs: string, size: MachinesSize, setting: TrialOptions) {
   return inTrial(setting, (here) => inTrial(setting, (there) => run(random, programs, size, { here, there })))
 }
 

@@ -8,19 +8,6 @@ import { inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../
 import type { Random } from '../harness/random.ts'
 import { RawConnection } from '../harness/raw.ts'
 
-export interface PrunesReport {
-  kills: number
-  /** Number of prunings that were still under way when their daemon was killed. */
-  cutOff: number
-  acked: number
-  /** Number of messages in the archive at the end. */
-  pruned: number
-  fileMb: number
-  integrity: string
-  faults: string[]
-  clientErrors: string[]
-}
-
 export interface PrunesSize {
   kills: number
   /** Time in milliseconds from the beginning of the trial, after which no daemon is killed any more. */
@@ -32,7 +19,8 @@ const [loadMs, killMsMax] = [300, 250]
 /** Minimum age of what is pruned, in milliseconds: everything that is read and finished may go. */
 const olderMs = 1
 
-export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions): Promise<PrunesReport> {
+/** `cutOff`: prunings that were killed before they had answered. `pruned`: messages that the archive has in the end. */
+export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions) {
   const { kills, msMax = Number.POSITIVE_INFINITY } = size
   return inTrial(setting, async (scene) => {
     const from = performance.now()

@@ -16,21 +16,12 @@ import {
 } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
-export interface RestartsReport {
-  restarts: number
-  calls: number
-  acked: number
-  shown: number
-  integrity: string
-  faults: string[]
-}
-
 const callsEach = 4
 /** How long a session may take to reconnect before it counts as hung; usually it is back much sooner. */
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
-export function restartUnderSessions(random: Random, restarts: number, setting: TrialOptions): Promise<RestartsReport> {
+export function restartUnderSessions(random: Random, restarts: number, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     let daemon = await scene.startDaemon()
     const history = new MessageHistory()

@@ -8,17 +8,6 @@ import { Load } from '../harness/load.ts'
 import { databasePathIn, inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
-export interface RestoresReport {
-  backups: number
-  /** Number of restores that were killed before they had ended. */
-  cutOff: number
-  acked: number
-  /** Number of messages in all restored workspaces together. */
-  restored: number
-  faults: string[]
-  clientErrors: string[]
-}
-
 export interface RestoresSize {
   backups: number
 }
@@ -32,7 +21,8 @@ const loadMs = 300
 /** Earliest time of a kill, as a share of the time that a whole restore takes: before that, only Node itself starts. */
 const startShare = 0.3
 
-export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions): Promise<RestoresReport> {
+/** `cutOff`: restorings that were killed before they had ended. `restored`: messages in all restored workspaces. */
+export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     const history = new MessageHistory()
     const daemon = await scene.startDaemon()

@@ -8,23 +8,6 @@ import { inTrial, settlesWithin, sleep, type Trial, type TrialOptions } from '..
 import { frameOf, RawConnection } from '../harness/raw.ts'
 import { Witness, type WitnessReport } from '../harness/witness.ts'
 
-export interface StallReport {
-  offeredMb: number
-  seconds: number
-  /** The daemon's peak memory: first with the same traffic and readers that read, then while the readers stall. */
-  rssMbBefore: number
-  rssMbMax: number
-  /** Seconds until the daemon cut off each reader. */
-  cutOffSeconds: Record<string, number>
-  /** The refusal code in the daemon's goodbye to each reader, as far as the reader could still read it. */
-  goodbyes: Record<string, string | undefined>
-  /** Per reader: the messages that were missing, doubled or out of order when the reader came back. */
-  missed: Record<string, string | undefined>
-  /** The calls of an independent session: first without stalled readers, then with them. */
-  quiet: WitnessReport
-  busy: WitnessReport
-}
-
 const bodyBytes = 100_000
 /**
  * How long cutting off a reader may take before the trial fails: the daemon waits ten seconds for a reader that takes nothing, and a busy machine adds to that.
@@ -36,11 +19,7 @@ export const stalledReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as c
  * Stalls all readers at once on one daemon, since each may cost the daemon only a little memory. The reader `away` stays away longer than the daemon waits with
  * its goodbye.
  */
-export function stallReaders(
-  offeredMb: number,
-  readers: readonly Reader[],
-  setting: TrialOptions,
-): Promise<StallReport> {
+export function stallReaders(offeredMb: number, readers: readonly Reader[], setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     const daemon = await scene.startDaemon()
     const witness = await Witness.start(scene)
@@ -68,11 +47,13 @@ export function stallReaders(
     return {
       offeredMb,
       seconds,
+      // The daemon's peak memory: first with the same traffic and readers that read, then while the readers stall.
       rssMbBefore,
       rssMbMax,
       cutOffSeconds,
       goodbyes,
       missed,
+      // The calls of an independent session: first without stalled readers, then with them.
       quiet,
       busy: { ...busy, failures },
     }
@@ -138,6 +119,7 @@ async function waitForCutOff(
   readers: readonly Reader[],
   from: number,
 ) {
+  // Seconds until the daemon cut off each reader, and the refusal code in its goodbye, as far as the reader could still read it.
   const cutOffSeconds: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
   const reading: Promise<void>[] = []
@@ -181,6 +163,7 @@ async function readOn(raw: RawConnection, reader: Reader, goodbyes: Record<strin
   await raw.end()
 }
 
+/** Returns, per reader, the messages that were missing, doubled or out of order when the reader came back. */
 async function findMissed(
   scene: Trial,
   readers: readonly Reader[],

@@ -14,16 +14,10 @@ import {
   straceArgs,
 } from '../harness/strace.ts'
 
-export interface SyncReport {
-  acks: number
-  syncs: number
-  faults: string[]
-}
-
 export const senderCount = 8
 
 /** Traces `count` acknowledgements with strace. For each, the order must be: entry written to the log, log synced, acknowledgement sent. */
-export function traceAcks(count: number, setting: TrialOptions): Promise<SyncReport> {
+export function traceAcks(count: number, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     const trace = join(scene.dataDir, 'trace')
     const daemon = await scene.startDaemon({ wrapper: straceArgs(trace) })

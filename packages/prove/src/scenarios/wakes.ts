@@ -3,21 +3,14 @@
 import { connectClient } from '../harness/clients.ts'
 import { inTrial, type TrialOptions } from '../harness/processes.ts'
 
-export interface WakesReport {
-  questions: number
-  /** The time from a question to its answer: the median, and below it the longest. */
-  p50Ms: number
-  maxMs: number
-  faults: string[]
-}
-
 export interface WakesSize {
   questions: number
   /** How long an answer may take before it counts as lost. */
   wakeMs: number
 }
 
-export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: TrialOptions): Promise<WakesReport> {
+/** `p50Ms`: the time from a question to its answer, the median; `maxMs`: the longest. */
+export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: TrialOptions) {
   return inTrial(setting, async (scene) => {
     await scene.startDaemon()
     const faults: string[] = []

@@ -4,8 +4,6 @@
 import {
   type ActionEnvelope,
   type Caller,
-  daemonName,
-  type Ids,
   type Invocation,
   isWithinBytes,
   limits,
@@ -16,61 +14,47 @@ import {
 import { RefusalError } from '../core/refusal-error.ts'
 import { mayCall, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
-import type { World } from '../core/world.ts'
-import type { Alarm, Clock } from '../machine/clock.ts'
-import type { Store } from '../store/store.ts'
+import type { InvocationRow } from '../core/view.ts'
+import type { Alarm } from '../machine/clock.ts'
+import type { InvocationOutcome } from '../store/action-rows.ts'
 import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from './call.ts'
-import type { Engine } from './engine.ts'
-import type { Hub } from './hub.ts'
+import { accepted, submitByDaemon, submitCall } from './commands.ts'
 import type { Session } from './sessions/session.ts'
-import type { Sessions } from './sessions/sessions.ts'
 import { authorityOf } from './sessions/standing.ts'
 
 export class Actions {
-  readonly #store: Store
-  readonly #engine: Engine
-  readonly #hub: Hub
-  readonly #clock: Clock
-  readonly #sessions: Sessions
+  readonly #parts: WorkspaceParts
   /** The timeout timers of action calls under way, by call id. A call that its caller sends again keeps its first timer. */
   readonly #deadlines = new Map<string, Alarm>()
-  readonly #ids: Ids
-  readonly #world: World
   /** The sessions that made the action calls under way, by call id. The daemon's own actions look up their caller here. */
   readonly #callers = new Map<string, Session>()
   /** The sessions that offer actions and already have a listener that withdraws them when the session ends. */
   readonly #providers = new WeakSet<Session>()
 
-  constructor({ store, engine, hub, sessions, clock, ids, world }: WorkspaceParts) {
-    this.#store = store
-    this.#engine = engine
-    this.#hub = hub
-    this.#clock = clock
-    this.#sessions = sessions
-    hub.listen((entries) => {
+  constructor(parts: WorkspaceParts) {
+    this.#parts = parts
+    parts.hub.listen((entries) => {
       for (const { facts } of entries)
         for (const fact of facts) if (fact.type === 'action.completed') this.#cancelDeadline(fact.id)
     })
-    this.#ids = ids
-    this.#world = world
   }
 
   /** Withdraws the actions that sessions of an earlier daemon on this machine offered, and ends the calls that were under way then. */
   async endLeftovers(): Promise<void> {
-    const { view } = this.#store
-    const isHere = ({ machine }: { machine?: string }) => machine === this.#sessions.machine
-    const left = [...view.actions(), ...view.runningInvocations()].filter(isHere)
+    const { store, sessions: here } = this.#parts
+    const { actions } = store.view
+    const isHere = ({ machine }: { machine?: string }) => machine === here.machine
+    const left = [...actions.all(), ...actions.running()].filter(isHere)
     const sessions = [...new Set(left.flatMap(({ session }) => session ?? []))]
     if (sessions.length > 0) await this.#submitWithdraw(sessions)
-    for (const { id } of view.runningInvocations().filter(isHere)) await this.#expire(id)
+    for (const { id } of actions.running().filter(isHere)) await this.#expire(id)
   }
 
   async register(asking: CallContext, input: ParsedInputOf<'action.register'>): Promise<OutputOf<'action.register'>> {
     const { by, session } = asking
     const named = { by, ...causeOf(asking), session: session.id }
     const offered = { ...input, authority: authorityOf(session.standing) }
-    const reply = await this.#engine.submit({ rule: 'action.register', input: offered, ...named })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    const reply = accepted(await this.#parts.engine.submit({ rule: 'action.register', input: offered, ...named }))
     // The session may have ended before its action was stored. Its end event has passed by then, so its actions are withdrawn here.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
@@ -84,10 +68,11 @@ export class Actions {
 
   *list(agent: string, { unasked, limit }: ParsedInputOf<'action.list'> = {}): Steps<OutputOf<'action.list'>> {
     const actions: OutputOf<'action.list'>['actions'] = []
-    for (const action of this.#store.view.actionRows.all(unasked ? 'unasked' : 'all')) {
+    const { store, world } = this.#parts
+    for (const action of store.view.actions.all(unasked ? 'unasked' : 'all')) {
       if (limit !== undefined && actions.length >= limit) break
       yield
-      if (!mayCall(action, agent) || this.#world.liveSession(action.session) === undefined) continue
+      if (!mayCall(action, agent) || world.liveSession(action.session) === undefined) continue
       const { name, description, inputSchema, outputSchema, provider, timeoutMs } = action
       actions.push({ name, tool: toolNameOf(name), description, inputSchema, outputSchema, provider, timeoutMs })
     }
@@ -100,14 +85,13 @@ export class Actions {
     const { name, timeoutMs } = input
     const inputJson = jsonOf(input.input, 'action.invoke')
     const submitted = { name, inputJson, inputBytes: bytesOf(inputJson), timeoutMs }
-    const mint = this.#ids('act')
+    const mint = this.#parts.ids('act')
     // Records the calling session before the commit: the action's provider hears of the call before this function continues.
     this.#callers.set(mint, session)
     try {
       const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, newId: mint } as const
-      const reply = await this.#engine.submit({ ...asked, ...causeOf(asking) })
-      if ('refusal' in reply) throw new RefusalError(reply.refusal)
-      const { id: invocation, timeoutMs: ms } = reply.outcome as { id: string; timeoutMs?: number }
+      const { outcome } = accepted(await this.#parts.engine.submit({ ...asked, ...causeOf(asking) }))
+      const { id: invocation, timeoutMs: ms } = outcome as { id: string; timeoutMs?: number }
       await this.#completion(invocation, abandoned, ms)
       return this.#envelope(invocation)
     } finally {
@@ -121,15 +105,14 @@ export class Actions {
   }
 
   result({ session }: CallContext, invocation: string): OutputOf<'action.result'> {
-    const { view } = this.#store
-    const outcome = view.actionRows.outcome(invocation)
+    const { view } = this.#parts.store
+    const outcome = view.actions.outcome(invocation)
     if (!outcome || !sees(view, session, 'result', outcome))
       throw new RefusalError('invocation.unknown', { invocation })
     return outcome.isDone ? { running: false, result: this.#envelope(invocation) } : { running: true }
   }
 
   async answer(asking: CallContext, input: ParsedInputOf<'action.answer'>): Promise<OutputOf<'action.answer'>> {
-    const { by } = asking
     const { invocation, output, error } = input
     const outputJson = error ? undefined : jsonOf(output, 'action.answer')
     const submitted = {
@@ -138,9 +121,7 @@ export class Actions {
       outputJson,
       outputBytes: outputJson === undefined ? undefined : bytesOf(outputJson),
     }
-    const reply = await this.#engine.submit({ rule: 'action.answer', input: submitted, by, ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return reply.outcome as OutputOf<'action.answer'>
+    return (await submitCall(this.#parts, asking, 'action.answer', submitted)).outcome as OutputOf<'action.answer'>
   }
 
   /** Sends the calls of a session's actions to that session. Each call is sent once: a provider that reconnects does not get earlier calls again. */
@@ -149,7 +130,7 @@ export class Actions {
     const send = () => {
       while (waiting.length > 0 && sink.isReady()) sink.item(this.#invocationFor(waiting.shift() as string))
     }
-    const stop = this.#hub.listen((entries) => {
+    const stop = this.#parts.hub.listen((entries) => {
       for (const { facts } of entries) {
         const isOver = facts.some(({ type }) => type === 'action.completed')
         for (const fact of facts)
@@ -157,38 +138,36 @@ export class Actions {
       }
       send()
     })
-    return { seq: this.#store.journal.lastSeq, drained: send, stop }
+    return { seq: this.#parts.store.journal.lastSeq, drained: send, stop }
   }
 
   #invocationFor(id: string): Invocation {
-    const { action, caller } = this.#store.view.invocation(id) as { action: string; caller: string }
-    return {
-      invocation: id,
-      action,
-      input: JSON.parse(this.#store.view.actionRows.inputJson(id)),
-      caller: this.#describeCaller(caller),
-    }
+    const { actions } = this.#parts.store.view
+    const { action, caller } = actions.invocation(id) as InvocationRow
+    const input = JSON.parse(actions.inputJson(id))
+    return { invocation: id, action, input, caller: this.#describeCaller(caller) }
   }
 
   #describeCaller(name: string): Caller {
-    const agent = this.#store.view.agent(name)
+    const { store, sessions } = this.#parts
+    const agent = store.view.agent(name)
     return {
       type: agent?.type ?? 'agent',
       id: agent?.id ?? name,
       name,
       handle: agent?.handle,
-      sessionId: this.#sessions.sessionOf(name),
+      sessionId: sessions.sessionOf(name),
     }
   }
 
   /** Resolves when the action call has ended, or when its caller no longer waits. In the second case the call goes on until its result or its timeout. */
   #completion(id: string, abandoned: AbortSignal, ms: number | undefined): Promise<void> {
     return new Promise((resolve) => {
-      const running = this.#store.view.invocation(id)
+      const running = this.#parts.store.view.actions.invocation(id)
       if (!running || running.isDone) return resolve()
       // The timeout counts from now: where several machines share a workspace, a call may be stored some time after it was decided.
       this.#setDeadline(id, ms ?? running.until - running.at)
-      const stop = this.#hub.listen((entries) => {
+      const stop = this.#parts.hub.listen((entries) => {
         const isOver = entries.some(({ facts }) =>
           facts.some((fact) => fact.type === 'action.completed' && fact.id === id),
         )
@@ -210,16 +189,13 @@ export class Actions {
 
   #setDeadline(id: string, ms: number): void {
     if (this.#deadlines.has(id)) return
-    this.#deadlines.set(
-      id,
-      this.#clock.after(ms, () => void this.#expire(id)),
-    )
+    const deadline = this.#parts.clock.after(ms, () => void this.#expire(id))
+    this.#deadlines.set(id, deadline)
   }
 
   #envelope(invocationId: string): ActionEnvelope {
-    const { action, isDone, ok, code, message, outputJson } = this.#store.view.actionRows.outcome(
-      invocationId,
-    ) as NonNullable<ReturnType<Store['view']['actionRows']['outcome']>>
+    const outcome = this.#parts.store.view.actions.outcome(invocationId) as InvocationOutcome
+    const { action, isDone, ok, code, message, outputJson } = outcome
     if (ok) return { ok: true, action, invocationId, output: JSON.parse(outputJson as string) }
     const error =
       isDone && code ? { code, message: message ?? '' } : { code: 'timeout' as const, message: 'No longer waited for.' }
@@ -227,21 +203,11 @@ export class Actions {
   }
 
   async #expire(invocation: string): Promise<void> {
-    await this.#engine.submit({
-      rule: 'action.expire',
-      input: { invocation },
-      by: daemonName,
-      cause: this.#ids('d'),
-    })
+    await submitByDaemon(this.#parts, 'action.expire', { invocation })
   }
 
   async #submitWithdraw(sessions: string[]): Promise<void> {
-    await this.#engine.submit({
-      rule: 'action.withdraw',
-      input: { sessions },
-      by: daemonName,
-      cause: this.#ids('d'),
-    })
+    await submitByDaemon(this.#parts, 'action.withdraw', { sessions })
   }
 }
 

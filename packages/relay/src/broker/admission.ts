@@ -14,6 +14,7 @@ import { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 import type { WorkspaceCore } from './call.ts'
+import { accepted } from './commands.ts'
 import { ReadTimeBudget } from './long-reads.ts'
 import { parseInput } from './operation-input.ts'
 import { type Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
@@ -187,13 +188,15 @@ export async function register(
     throw new RefusalError('auth.denied', { why: 'an agent of type human needs the workspace key.' })
   }
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
-  return afterSameFamily(workspace, profile.name, async () => {
+  // The registrations of a name family (`Ada`, `Ada-2`, …) come one after another: the second is decided when the first is bound to its session and counts as
+  // live.
+  return sessions.registrations.run(profile.name.replace(/-\d+$/, ''), async () => {
     const fresh = newSecret('at')
     // When a provisional name (given by the daemon, not yet stored) is stored, its agent keeps the id that others have seen, and gets the messages sent to
     // everybody since its session opened.
     const { provisional } = session
     const { id: mint, heardFrom } = provisional?.profile.name === profile.name ? provisional : {}
-    const reply = await engine.submit({
+    const submitted = engine.submit({
       rule: 'agent.register',
       input: {
         ...profile,
@@ -212,9 +215,9 @@ export async function register(
       // The command's id is new, not the call's id: a stranger who overheard that id and used it again would get the stored answer, and act as its agent.
       cause: workspace.ids('c'),
     })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    const { outcome } = accepted(await submitted)
     refuseRevoked(session)
-    const { agent, id, issued, because } = reply.outcome as RegisterOutcome
+    const { agent, id, issued, because } = outcome as RegisterOutcome
     // The session may have chosen another name while the given one was being stored: it keeps its own choice.
     if (isNameGiven && session.agent !== profile.name) return { agent, id }
     sessions.bind(session, agent)
@@ -224,6 +227,7 @@ export async function register(
   })
 }
 
+/** The outcome of the rule `agent.register`. */
 type RegisterOutcome = {
   agent: string
   id: string
@@ -244,7 +248,7 @@ async function restoreHeldMessages(
   const lost = new Set(unanswered.flatMap((call) => store.recordedAnswer(agent, call)?.outcome.messages ?? []))
   const letGo: string[] = []
   const look = function* (): Steps<void> {
-    for (const each of store.view.unread(agent, {})) {
+    for (const each of store.view.inbox.unread(agent, {})) {
       yield
       if (!each || each.receipt?.session !== session.id || each.receipt.until === undefined) continue
       const { head, receipt } = each
@@ -263,23 +267,4 @@ async function restoreHeldMessages(
 /** Refuses a session whose key or token was revoked while the call was on its way. */
 export function refuseRevoked({ ended }: Session): void {
   if (ended.reason instanceof RefusalError) throw ended.reason
-}
-
-/**
- * Runs registrations of one name family (`Ada`, `Ada-2`, …) one after another: the next is decided when the name before it is bound to a session, and so counts
- * as in use.
- */
-async function afterSameFamily<T>(
-  { sessions: { registrations } }: WorkspaceCore,
-  name: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const family = name.replace(/-\d+$/, '')
-  const mine = (registrations.get(family) ?? Promise.resolve()).then(work, work)
-  registrations.set(family, mine)
-  try {
-    return await mine
-  } finally {
-    if (registrations.get(family) === mine) registrations.delete(family)
-  }
 }

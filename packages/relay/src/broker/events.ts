@@ -7,11 +7,10 @@ import { toRefusal } from '../core/refusal-error.ts'
 import { type Reader, seesAll } from '../core/sight.ts'
 import { runAllSteps, type Steps } from '../core/steps.ts'
 import { LoadMeter } from '../machine/event-loop.ts'
-import type { Store } from '../store/store.ts'
 import type { EntryRange } from '../store/visible.ts'
-import type { Sink, Watch } from './call.ts'
+import type { Sink, Watch, WorkspaceCore } from './call.ts'
 import type { Hub } from './hub.ts'
-import { type LongReads, ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
+import { ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
 
 /** Interval at which a glance (the live view for a person) shows new events: nobody reads faster. A single event is shown at once. */
 const glanceMs = 100
@@ -56,15 +55,11 @@ export interface EventQuery {
 }
 
 export class Events {
-  readonly #store: Store
-  readonly #hub: Hub
+  readonly #parts: Pick<WorkspaceCore, 'store' | 'hub' | 'reads'>
   readonly #load = new LoadMeter()
-  readonly #reads: LongReads
 
-  constructor(store: Store, hub: Hub, reads: LongReads) {
-    this.#store = store
-    this.#hub = hub
-    this.#reads = reads
+  constructor(parts: Pick<WorkspaceCore, 'store' | 'hub' | 'reads'>) {
+    this.#parts = parts
   }
 
   /** Returns a page of events, bounded in bytes. The page ends between journal entries, never inside one; `next` continues it without a gap or a repeat. */
@@ -73,7 +68,7 @@ export class Events {
     { since, before, types, limit }: EventQuery,
     pace: ReadTimeLimit,
   ): Steps<OutputOf<'event.list'>> {
-    const last = this.#store.journal.lastSeq
+    const last = this.#parts.store.journal.lastSeq
     const isUpward = since !== undefined
     const range = { after: since ?? 0, to: before === undefined ? last : Math.min(last, before - 1), isUpward }
     const pages: RelayEvent[][] = []
@@ -94,8 +89,8 @@ export class Events {
       if (!isWhole) break
     }
     const next = !isUpward || isWhole ? Math.max(range.to, range.after) : reached
-    const isMore = next < this.#store.journal.lastSeq
-    const through = this.#store.pruning.through
+    const isMore = next < this.#parts.store.journal.lastSeq
+    const through = this.#parts.store.pruning.through
     const pruned = (isUpward ? range.after : reached - 1) < through ? { pruned: through } : {}
     if (isUpward) return { events: pages.flat(), next, more: isMore, ...pruned }
     const earlier = isWhole || reached <= 1 ? {} : { earlier: reached }
@@ -111,7 +106,7 @@ export class Events {
     let restUntil = 0
     const read = () => {
       const budget = new ReadTimeBudget()
-      this.#reads.run(this.#catchUp(reader, progress, types, sink), budget, stopped.signal).then(
+      this.#parts.reads.run(this.#catchUp(reader, progress, types, sink), budget, stopped.signal).then(
         () => {
           restUntil = performance.now() + Math.min(restMsMax, budget.spentMs * restFactor)
           isReading = false
@@ -129,7 +124,7 @@ export class Events {
     // The watch catches up in steps and shares its time with every other read. While much is being committed it pauses between pages, and each page takes
     // everything that has come meanwhile: such a page costs little more than a single event.
     const plan = () => {
-      if (isReading || stopped.signal.aborted || progress.position >= this.#store.journal.lastSeq) return
+      if (isReading || stopped.signal.aborted || progress.position >= this.#parts.store.journal.lastSeq) return
       isReading = true
       const now = performance.now()
       const mayRest = now < restUntil && now - toldAt < noCommitMs && this.#load.isHigh(now)
@@ -137,7 +132,7 @@ export class Events {
       else read()
     }
     // If no new entry has a fact of a wanted type, only the position moves: most commits concern few watchers, and reading them again would cost time.
-    const stop = this.#hub.listen((entries) => {
+    const stop = this.#parts.hub.listen((entries) => {
       const isNext = progress.position + 1 === entries[0]?.seq && !isReading
       const isWanted = ({ facts }: Entry) => facts.some((fact) => canShowAs(fact, types))
       toldAt = performance.now()
@@ -154,19 +149,19 @@ export class Events {
 
   /** Sends the newest events for a screen, and the number of those that were left out. */
   glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
-    const { journal } = this.#store
+    const { journal } = this.#parts.store
     // Leaves out entries without a number, which hold deliveries that this machine decided by itself. They are shown when the entry that reports them to other
     // machines has a number.
     const isWanted = ({ seq, facts }: Entry) => seq > 0 && facts.some((fact) => canShowAs(fact, types))
     const missed = journal.read(Math.max(since, journal.lastSeq - newest), newest)
     const earlier = { since, count: journal.lastSeq - since - missed.length, entries: missed.filter(isWanted) }
     const show = (entry: Entry) => runAllSteps(this.#visibleEvents(entry, reader, types))
-    return glance({ hub: this.#hub, earlier, isWanted, show, newest, sink })
+    return glance({ hub: this.#parts.hub, earlier, isWanted, show, newest, sink })
   }
 
   /** Sends one page of events. The page ends when the sink takes no more, or at the end of the journal. */
   *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: Sink): Steps<void> {
-    progress.to ??= this.#store.journal.lastSeq
+    progress.to ??= this.#parts.store.journal.lastSeq
     progress.walk ??= this.#relevantEntries(
       reader,
       { after: progress.position, to: progress.to, isUpward: true },
@@ -193,7 +188,7 @@ export class Events {
     range: EntryRange,
     types: string[] | undefined,
   ): Generator<Entry | undefined, undefined, void> {
-    const { journal, visible } = this.#store
+    const { journal, visible } = this.#parts.store
     const isAll = seesAll(reader)
     if ((isAll && !types) || range.to - range.after <= nearEntriesMax) return yield* this.#allEntries(range)
     const isAnyOf = (facts: readonly string[]) => facts.some((type) => isWantedType(types, type))
@@ -211,7 +206,7 @@ export class Events {
   }
 
   *#allEntries({ after, to, isUpward }: EntryRange): Generator<Entry | undefined, undefined, void> {
-    const { journal } = this.#store
+    const { journal } = this.#parts.store
     for (let [low, high] = [after, to]; low < high; ) {
       const from = isUpward ? low : Math.max(low, high - entriesPerRead)
       const entries = journal.read(from, Math.min(entriesPerRead, high - from))
@@ -226,8 +221,8 @@ export class Events {
     const events: RelayEvent[] = []
     for (const [at, { fact, by = entry.by }] of entry.facts.flatMap(eventsOf).entries()) {
       if (at % factsPerStep === factsPerStep - 1) yield
-      if (!isWantedType(types, fact.type) || !seesFact(this.#store.view, reader, fact)) continue
-      const message = fact.type === 'message.created' ? this.#store.queries.message(fact.id) : undefined
+      if (!isWantedType(types, fact.type) || !seesFact(this.#parts.store.view, reader, fact)) continue
+      const message = fact.type === 'message.created' ? this.#parts.store.queries.message(fact.id) : undefined
       const ts = new Date(entry.at).toISOString()
       events.push({
         seq: entry.seq,

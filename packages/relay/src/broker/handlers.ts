@@ -18,6 +18,7 @@ import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
 import { dismissNeed, listNeeds } from './approvals/needs.ts'
 import { actorOf, type CallContext, causeOf, isCallOfHost, type Sink, type Watch } from './call.ts'
+import { accepted } from './commands.ts'
 import type { CommandReply } from './engine.ts'
 import type { ReadTimeLimit } from './long-reads.ts'
 import {
@@ -124,7 +125,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   'worker.release': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.release', asking, input),
   'worker.pause': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.pause', asking, input),
   'worker.resume': ({ workspace }, asking, input) => workspace.workers.wishes.submit('worker.resume', asking, input),
-  'worker.interrupt': ({ workspace }, asking, input) => workspace.workers.interrupts.submit(asking, input),
+  'worker.interrupt': ({ workspace }, asking, input) => workspace.workers.wishes.interrupt(asking, input),
   'worker.type': async ({ workspace, daemon: { agentProcesses: agents } }, asking, input) => {
     // While a dialog is open, only a person may type, since typing answers the dialog.
     if (workspace.approvals.hasOpen(input.name) || (await workspace.workers.isBlocked(asking, input)))
@@ -221,8 +222,7 @@ function commandFields(asking: CallContext) {
 }
 
 function outcomeOf<O extends WorkspaceCall>(reply: CommandReply): OutputOf<O> {
-  if ('refusal' in reply) throw new RefusalError(reply.refusal)
-  return reply.outcome as OutputOf<O>
+  return accepted(reply).outcome as OutputOf<O>
 }
 
 function* workspaceStatus(

@@ -70,7 +70,7 @@ export class LongReads {
           settle(value)
         }
       }
-      const read = new Read(steps, budget, end<unknown>(resolve as (value: unknown) => void), end(reject))
+      const read: Read = { steps, budget, resolve: end(resolve as (value: unknown) => void), reject: end(reject) }
       if (abandoned.aborted) return giveUp()
       abandoned.addEventListener('abort', giveUp, { once: true })
       this.#fresh.add(read)
@@ -102,7 +102,7 @@ export class LongReads {
     for (const read of reads) {
       reads.delete(read)
       // An unfinished read goes to the end of the queue.
-      if (!read.proceed(until)) this.#long.add(read)
+      if (!proceed(read, until)) this.#long.add(read)
       if (performance.now() >= until) return
     }
   }
@@ -111,40 +111,28 @@ export class LongReads {
 /** The reads of all workspaces of this process: they share one event loop, and so one slice of its time. */
 export const sharedReads = new LongReads()
 
-class Read {
-  readonly #steps: Steps<unknown>
-  readonly #budget: ReadTimeBudget
-  readonly #resolve: (value: unknown) => void
-  readonly #reject: (error: unknown) => void
+interface Read {
+  steps: Steps<unknown>
+  budget: ReadTimeBudget
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
 
-  constructor(
-    steps: Steps<unknown>,
-    budget: ReadTimeBudget,
-    resolve: (value: unknown) => void,
-    reject: (error: unknown) => void,
-  ) {
-    this.#steps = steps
-    this.#budget = budget
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  /** Takes at least one step of the read. Returns whether the read is over. */
-  proceed(until: number): boolean {
-    this.#budget.start()
-    try {
-      do {
-        const { done, value } = this.#steps.next()
-        if (!done) continue
-        this.#resolve(value)
-        return true
-      } while (performance.now() < until)
-      return false
-    } catch (error) {
-      this.#reject(error)
+/** Takes at least one step of the read. Returns whether the read is over. */
+function proceed({ steps, budget, resolve, reject }: Read, until: number): boolean {
+  budget.start()
+  try {
+    do {
+      const { done, value } = steps.next()
+      if (!done) continue
+      resolve(value)
       return true
-    } finally {
-      this.#budget.stop()
-    }
+    } while (performance.now() < until)
+    return false
+  } catch (error) {
+    reject(error)
+    return true
+  } finally {
+    budget.stop()
   }
 }

@@ -40,8 +40,12 @@ interface RequestResult extends WordsDelivery {
   isOver: boolean
 }
 
-export type MachineRequestName = keyof typeof permissionKinds
-export type WorkerWishName = Exclude<MachineRequestName, 'approval.answer' | 'worker.interrupt'>
+type MachineRequestName = keyof typeof permissionKinds
+export type WorkerRequestName = Exclude<MachineRequestName, 'approval.answer'>
+export type WorkerWishName = Exclude<WorkerRequestName, 'worker.interrupt'>
+
+/** The codes of refusals by a rule that leaves the decision to another machine. */
+const elsewhereCodes: readonly RefusalCode[] = ['approval.elsewhere', 'worker.runs-elsewhere']
 
 const nameCharsMax = 200
 
@@ -75,19 +79,16 @@ interface RequestCarriers {
   }
   wishes: {
     submitForMachine(
-      rule: WorkerWishName,
+      rule: WorkerRequestName,
       asked: ReceivedRequest,
       input: ParsedInputOf<'worker.release'>,
-    ): Promise<void>
-  }
-  interrupts: {
-    submitForMachine(asked: ReceivedRequest, input: ParsedInputOf<'worker.interrupt'>): Promise<boolean>
+    ): Promise<Partial<RequestResult>>
   }
 }
 
 /** Carries out another machine's request and returns the answer. A refusal goes back only as its code; the asking machine writes the text. */
 export async function carryOutRequest(
-  { approvals, wishes, interrupts }: RequestCarriers,
+  { approvals, wishes }: RequestCarriers,
   allows: (machine: string, kind: RequestKind) => Promise<boolean>,
   machine: string,
   question: unknown,
@@ -101,20 +102,20 @@ export async function carryOutRequest(
   const cause = `request/${machine}/${name ?? ''}/${id}`
   const asked = { asker, standing, surface, cause, digest: () => inputDigest(op, input) }
   try {
-    if (op === 'approval.answer')
-      return { done: true, ...(await approvals.answerForMachine(asked, parseInput(op, input))) }
-    if (op === 'worker.interrupt')
-      return { done: true, isOver: await interrupts.submitForMachine(asked, parseInput(op, input)) }
-    await wishes.submitForMachine(op, asked, parseInput(op, input))
-    return { done: true }
+    const done =
+      op === 'approval.answer'
+        ? approvals.answerForMachine(asked, parseInput(op, input))
+        : wishes.submitForMachine(op, asked, parseInput(op, input))
+    return { done: true, ...(await done) }
   } catch (error) {
     return { refused: toRefusal(error).code }
   }
 }
 
-/** Describes the asker to another machine: its name, and whether it sees everything. */
-export function askerFields(by: string, standing: Standing): Pick<Request, 'name' | 'seesAll'> {
-  return { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
+/** A call of this machine that another one has to carry out, and who asks. */
+export interface RequestedCall extends Pick<Request, 'op' | 'id' | 'surface' | 'input'> {
+  by: string
+  standing: Standing
 }
 
 export class MachineRequests {
@@ -127,11 +128,17 @@ export class MachineRequests {
   }
 
   /**
-   * Sends a command to the machine that has to decide it, after a rule here has refused it for that reason (`refused`). Resolves once that machine says that it
-   * is done. If that machine refuses, the command is decided here once more (`again`) to find the reason in the journal: of the other machine's answer only
-   * known refusal codes are trusted.
+   * Asks another machine for a command that a rule refused here because that machine has to decide it; throws any other refusal. Resolves once that machine
+   * says that the command is done. Of the machine's answer only refusal codes that we know are trusted: deciding `again` finds the reason of a refusal in the journal.
    */
-  async ask(refused: Refusal, request: Request, again: () => Promise<CommandReply>): Promise<RequestResult> {
+  async ask(
+    refused: Refusal,
+    { by, standing, ...call }: RequestedCall,
+    again: () => Promise<CommandReply>,
+  ): Promise<RequestResult> {
+    if (!elsewhereCodes.includes(refused.code)) throw new RefusalError(refused)
+    const asker = { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
+    const request: Request = { ...call, ...asker }
     const machine = refused.details.machine as string
     const otherMachines = this.#otherMachines
     if (!otherMachines.isReached(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))
@@ -140,11 +147,11 @@ export class MachineRequests {
       | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
     if (answer.done === true) return { ...wordsDeliveryOf(answer), isOver: answer.isOver === true }
-    const code = codeOf(answer.refused)
+    const code: RefusalCode = isRefusalCode(answer.refused) ? answer.refused : 'fault'
     // An older daemon on the other machine does not know the request, so the rule's own refusal is thrown.
     if (code === 'operation.unknown') throw new RefusalError(refused)
     if (code === 'request.denied')
-      throw new RefusalError(code, { machine, from: this.#machine, kind: permissionKinds[request.op] })
+      throw new RefusalError(code, { machine, from: this.#machine, kind: permissionKinds[call.op] })
     const reply = await again()
     // If the other machine was removed from the cluster meanwhile, this machine has now decided the command.
     if (!('refusal' in reply)) return { wordsReach: false, isOver: false }
@@ -161,8 +168,4 @@ function awayDetails(otherMachines: OtherMachines, machine: string) {
 function wordsDeliveryOf({ wordsReach, wordsAs }: Record<string, unknown>): WordsDelivery {
   const isKnown = wordsAs === 'answer' || wordsAs === 'message'
   return { wordsReach: wordsReach === true, ...(isKnown ? { wordsAs } : {}) }
-}
-
-function codeOf(told: unknown): RefusalCode {
-  return isRefusalCode(told) ? told : 'fault'
 }

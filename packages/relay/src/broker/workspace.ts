@@ -2,7 +2,7 @@
 
 import { daemonName, type Ids, refusal } from '@agent-relay/sdk/protocol'
 import { isNameInUse } from '../core/agents.ts'
-import { RefusalError } from '../core/refusal-error.ts'
+import type { RefusalError } from '../core/refusal-error.ts'
 import { type Clock, reportingClock } from '../machine/clock.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
 import { Store } from '../store/store.ts'
@@ -13,6 +13,7 @@ import { Mentions } from './approvals/mentions.ts'
 import type { DaemonInfo, WorkspaceCore, WorkspaceParts } from './call.ts'
 import type { CommitReader } from './claims/claim-runtime.ts'
 import { Claims } from './claims/claims.ts'
+import { accepted, submitByDaemon } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Hub } from './hub.ts'
@@ -134,9 +135,9 @@ export class Workspace implements WorkspaceCore {
     this.sharing = sharing
     this.engine = engine
     this.otherMachines = otherMachines
-    this.waits = new Waits(store, hub, clock, otherMachines)
+    this.waits = new Waits({ store, hub, clock, otherMachines })
     otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.recordLeftElsewhere(agent)))
-    this.events = new Events(store, hub, reads)
+    this.events = new Events({ store, hub, reads })
     const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
     const requests = new MachineRequests(otherMachines, sharing.machine)
     this.approvals = new Approvals(core, requests)
@@ -155,8 +156,8 @@ export class Workspace implements WorkspaceCore {
     this.#hookWaiters = new HookWaiters(parts, hooks)
     const { deliveries, inboxes, workers } = this
     this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
-    const { reach } = this
-    this.userSessions = new UserSessions(parts, workers, reach, this.briefs)
+    const { reach, briefs } = this
+    this.userSessions = new UserSessions({ ...parts, workers, reach, briefs })
     this.runs = new Runs(parts, workers, runtimes?.loop)
     const watched = { ...parts, waits, workers, reach }
     this.notices = new Notices({ ...parts, seen: (agent) => stateForNotices(watched, agent) })
@@ -201,8 +202,7 @@ export class Workspace implements WorkspaceCore {
     // Has the key kept before it is valid: if the only valid key were lost, the owner would be locked out.
     keep(id, key)
     const input = { id, keyHash: hashSecret(key) }
-    const reply = await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' }))
     return key
   }
 
@@ -210,10 +210,7 @@ export class Workspace implements WorkspaceCore {
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)
-    const input = { keyHash: hashSecret(key) }
-    const cause = this.ids('d')
-    const reply = await this.engine.submit({ rule: 'workspace.rotate-key', input, by: daemonName, cause })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(await submitByDaemon(this, 'workspace.rotate-key', { keyHash: hashSecret(key) }))
     return key
   }
 

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../core/conflict-keys.ts'
 import { factRowOf } from '../core/facts/table.ts'
-import type { ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
+import type { ActionView, ApprovalView, ClaimView, NoticeView, RunView, View, WorkerView } from '../core/view.ts'
 import type { Append, ChangedKeys } from './cluster-journal.ts'
 
 /** The set of keys that several decisions have read. */
@@ -71,11 +71,14 @@ const ofView: KeysReadBy<View> = {
   // An agent may become a recipient only when it registers: a stay (its time in a conversation) may then begin before the message.
   isRecipient: (_, agent) => [conflictKeys.agent(agent)],
   hasReacted: (_, __, message) => [conflictKeys.reactions(message.id)],
-  actions: () => [conflictKeys.actions],
-  action: (_, name) => [conflictKeys.action(name)],
-  actionOfTool: (_, tool) => [conflictKeys.tool(tool)],
+}
+
+const ofActions: KeysReadBy<ActionView> = {
+  all: () => [conflictKeys.actions],
+  byName: (_, name) => [conflictKeys.action(name)],
+  byTool: (_, tool) => [conflictKeys.tool(tool)],
   invocation: (_, id) => [conflictKeys.call(id)],
-  runningInvocations: () => [conflictKeys.calls],
+  running: () => [conflictKeys.calls],
 }
 
 const ofWorkers: KeysReadBy<WorkerView> = {
@@ -120,6 +123,7 @@ const ofNotices: KeysReadBy<NoticeView> = {
 /** Wraps a view so that `reads` collects the conflict keys that calls of its methods read. */
 export function recordingView(view: View, reads: ReadKeys): View {
   const parts: Partial<View> = {
+    actions: noting(view.actions, ofActions, reads),
     workers: noting(view.workers, ofWorkers, reads),
     runs: noting(view.runs, ofRuns, reads),
     claims: noting(view.claims, ofClaims, reads),

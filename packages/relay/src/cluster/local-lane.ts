@@ -12,6 +12,7 @@ import type { EntryDraft, JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
+import { Sequences } from '../machine/sequences.ts'
 import type { Notes } from './notes.ts'
 import type { Replica } from './replica.ts'
 import { isStopRefusal } from './stops.ts'
@@ -35,7 +36,7 @@ export class LocalLane {
   readonly #engine: LocalEngine
   #isClosed = false
   /** Agents whose home is being moved to another machine. Their commands wait until the new home is known. */
-  readonly #leaving = new Map<string, Promise<unknown>>()
+  readonly #leaving = new Sequences()
 
   constructor(options: LocalLaneOptions) {
     this.#options = options
@@ -65,7 +66,7 @@ export class LocalLane {
     const { by } = submission
     const refused = await this.#enter(submission)
     if (refused) return refused
-    while (this.#leaving.has(by)) await this.#leaving.get(by)
+    await this.#leaving.whenFree(by)
     const stranger = this.#refuseIfElsewhere(by)
     if (stranger) return { refusal: stranger }
     const reply = await this.#engine.submit(submission)
@@ -119,14 +120,8 @@ export class LocalLane {
    * Makes another machine the home of an agent. Before that, reports everything that was done with the agent's messages here, so that no message is shown
    * twice.
    */
-  async release(agent: string, machine: string): Promise<CommandReply> {
-    const released = (this.#leaving.get(agent) ?? Promise.resolve()).then(() => this.#letGo(agent, machine))
-    this.#leaving.set(agent, released)
-    try {
-      return await released
-    } finally {
-      if (this.#leaving.get(agent) === released) this.#leaving.delete(agent)
-    }
+  release(agent: string, machine: string): Promise<CommandReply> {
+    return this.#leaving.run(agent, () => this.#letGo(agent, machine))
   }
 
   async #letGo(agent: string, machine: string): Promise<CommandReply> {

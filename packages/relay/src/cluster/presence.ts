@@ -4,6 +4,7 @@
 import { reaches } from '@agent-relay/sdk/protocol'
 import type { OtherMachines, RemoteAgent, ReportedAgent, ReportedWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
+import { within } from '../machine/within.ts'
 import { type MachinePresence, type OwnPresence, tellPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
@@ -153,8 +154,11 @@ export class Presence {
   async close(): Promise<void> {
     for (const workspace of this.#entered.keys()) this.#closedWorkspaces.add(workspace)
     this.#entered.clear()
-    const late = new Promise<void>((resolve) => void setTimeout(resolve, lastWordMs).unref())
-    if (!this.#isStopped) await Promise.race([this.#tell().catch(() => {}), late])
+    if (!this.#isStopped)
+      await within(
+        this.#tell().catch(() => {}),
+        lastWordMs,
+      )
     this.stop()
   }
 

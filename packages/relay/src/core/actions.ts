@@ -39,7 +39,7 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
   // Refuses names of our own tools to programs. The daemon may use one: its action agent.status is listed only where the tool of that name is not.
   if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
-  const other = view.actionOfTool(tool)
+  const other = view.actions.byTool(tool)
   // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.
   const isOwn = other?.session === session && other?.name === name
   if (other && !isOwn && (world.liveSession(other.session) !== undefined || isElsewhere(view, world, other))) {
@@ -62,13 +62,13 @@ export interface WithdrawInput {
 export function withdraw(view: View, command: Command<WithdrawInput>): Verdict {
   const { input, by, session } = command
   const sessions = new Set(input.sessions ?? [session])
-  const gone = [...view.actions()].filter(
+  const gone = [...view.actions.all()].filter(
     (action) => sessions.has(action.session) && (input.name ?? action.name) === action.name,
   )
   if (input.name !== undefined && gone.length === 0) return refuse('action.unknown', { name: input.name })
   const names = new Set(gone.map(({ name }) => name))
   const facts: Fact[] = gone.map(({ name, provider }) => ({ type: 'action.withdrawn', name, provider: provider ?? by }))
-  for (const running of view.runningInvocations()) {
+  for (const running of view.actions.running()) {
     const isGone =
       running.session !== undefined && sessions.has(running.session) && (!input.name || names.has(running.action))
     if (isGone) facts.push(ended(command, running, 'provider_offline', 'The program that offers this action has gone.'))
@@ -86,7 +86,7 @@ export interface InvokeInput {
 
 export function invoke(view: View, command: Command<InvokeInput>): Verdict {
   const { input, by, at, mint, world } = command
-  const action = view.action(input.name) ?? view.actionOfTool(toolNameOf(input.name))
+  const action = view.actions.byName(input.name) ?? view.actions.byTool(toolNameOf(input.name))
   const name = action?.name ?? input.name
   const timeoutMs = Math.min(input.timeoutMs ?? Number.POSITIVE_INFINITY, action?.timeoutMs ?? limits.actionMsDefault)
   const invoked: Fact = {
@@ -120,7 +120,7 @@ export interface InvocationAnswerInput {
 /** Records a provider's answer to a call. Only the first answer counts; an answer to a call that has ended changes nothing. */
 export function answer(view: View, command: Command<InvocationAnswerInput>): Verdict {
   const { input, by } = command
-  const running = view.invocation(input.invocation)
+  const running = view.actions.invocation(input.invocation)
   if (!running || running.provider !== by) return refuse('invocation.unknown', { invocation: input.invocation })
   if (running.isDone) return recordFacts([], { counted: false })
   const { error, outputJson, outputBytes } = input
@@ -144,7 +144,7 @@ export interface ExpireInput {
 
 /** Ends a call that its provider did not answer in time. The daemon gives this command. */
 export function expire(view: View, command: Command<ExpireInput>): Verdict {
-  const running = view.invocation(command.input.invocation)
+  const running = view.actions.invocation(command.input.invocation)
   if (!running || running.isDone) return recordFacts([])
   return recordFacts([
     ended(command, running, 'timeout', `${running.provider ?? 'The provider'} did not answer in time.`),

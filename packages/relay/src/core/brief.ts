@@ -89,7 +89,7 @@ function owedLine(view: View, { by, at }: BriefReader, head: MessageHead): strin
 function* unreadLines(view: View, reader: BriefReader): Steps<string[]> {
   const sources = new Set<string>()
   let [follow, wait] = [0, 0]
-  for (const each of view.unread(reader.by, {})) {
+  for (const each of view.inbox.unread(reader.by, {})) {
     yield
     if (!each) continue
     const { head, receipt } = each

@@ -87,7 +87,7 @@ export function* pickMessages(view: View, command: TakeCommand, progress?: ScanP
   if (includesReadMessages(input)) return yield* pickHistory(view, command, progress)
   const isFree = ({ receipt }: WaitingMessage) => isFreeFor(command, receipt)
   const room = { ...input, isFirstFree: input.route !== 'hook' || input.oneAtLeast === true }
-  return yield* pickPage(view.unread(by, inboxFilterOf(view, input), progress), room, isFree, {
+  return yield* pickPage(view.inbox.unread(by, inboxFilterOf(view, input), progress), room, isFree, {
     progress,
     uncounted: input.uncounted,
   })
@@ -143,7 +143,7 @@ function wasShownOutsideTool(receipt: ReceiptRow | undefined): boolean {
 
 /** Finds the newest messages that fit, oldest first. Includes messages that other sessions hold, and leaves them held: this query takes nothing from them. */
 function* pickHistory(view: View, { input, by }: TakeCommand, progress?: ScanProgress): Steps<PickedMessages> {
-  const source = view.received(by, inboxFilterOf(view, input), progress)
+  const source = view.inbox.received(by, inboxFilterOf(view, input), progress)
   const { waiting, more } = yield* pickPage(source, input, () => true)
   return { waiting: waiting.reverse(), more }
 }
@@ -313,7 +313,7 @@ export function* unreadInThread(
   { progress, max = Number.POSITIVE_INFINITY }: { progress?: ScanProgress; max?: number } = {},
 ): Steps<string[]> {
   const ids: string[] = []
-  for (const each of view.unread(by, { thread }, progress)) {
+  for (const each of view.inbox.unread(by, { thread }, progress)) {
     yield
     if (each && ids.push(each.head.id) >= max) break
   }

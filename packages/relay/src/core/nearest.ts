@@ -44,13 +44,14 @@ function preparedFor(names: Iterable<string>): PreparedNames {
   if (known) return known
   const list = [...names]
   const lower = list.map((name) => name.toLowerCase())
-  const fresh = { list, lower, lengths: Uint32Array.from(list, textLength), kinds: Uint32Array.from(lower, kindsOf) }
+  const fresh = {
+    list,
+    lower,
+    lengths: Uint32Array.from(list, ({ length }) => length),
+    kinds: Uint32Array.from(lower, kindsOf),
+  }
   if (Object.isFrozen(names)) prepared.set(names, fresh)
   return fresh
-}
-
-function textLength(text: string): number {
-  return text.length
 }
 
 /** Sorts the letters of a text into 32 kinds, and returns one bit for each kind that the text has. */

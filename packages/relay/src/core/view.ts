@@ -1,16 +1,18 @@
 // The read-only view of a workspace's tables on which rules decide commands. store/view.ts implements it.
 
 import type {
+  ActionInvoked,
   ActionRegistered,
   AgentProfile,
   ApprovalClosed,
   ApprovalOpened,
+  ClaimMade,
   ControlName,
-  HarnessName,
-  Message,
+  MessageCreated,
   NoticeAsked,
   Policy,
   Route,
+  RunStarted,
   RunState,
   WorkerStatus,
   WorkerWished,
@@ -23,16 +25,9 @@ export interface AgentRow extends Omit<AgentProfile, 'channels' | 'type'> {
 }
 
 /** A message without its body. */
-export interface MessageHead {
-  id: string
+export interface MessageHead extends Omit<MessageCreated, 'type'> {
   seq: number
   at: number
-  conversation: string
-  n: number
-  from: string
-  kind: Message['kind']
-  thread?: string
-  replyTo?: string
 }
 
 /** The receipt of one message for one recipient. While there is no receipt, the message is stored and nothing else has happened to it. */
@@ -48,17 +43,19 @@ export interface ReceiptRow {
 export type ActionRow = Omit<ActionRegistered, 'type'>
 
 /** One call of an action, without its input and output. */
-export interface InvocationRow {
-  id: string
-  action: string
-  caller: string
-  provider?: string
-  session?: string
+export interface InvocationRow extends Omit<ActionInvoked, 'type' | 'inputBytes'> {
   at: number
-  until: number
-  /** The machine of the program that offers the action. */
-  machine?: string
   isDone: boolean
+}
+
+export interface ActionView {
+  all(): Iterable<ActionRow>
+  byName(name: string): ActionRow | undefined
+  /** Returns the action with this name as an MCP tool; no two actions share a tool name. */
+  byTool(tool: string): ActionRow | undefined
+  invocation(id: string): InvocationRow | undefined
+  /** Returns the calls of actions that have not ended. */
+  running(): InvocationRow[]
 }
 
 /** A worker, a program that the daemon runs for an agent: what was asked of the worker, and the status of its program. */
@@ -94,18 +91,7 @@ export interface WorkerView {
 }
 
 /** A run (a contract given to an agent) without the text of its contract and without its payload. */
-export interface RunRow {
-  id: string
-  agent: string
-  parent: string
-  harness: HarnessName
-  model?: string
-  cwd?: string
-  machine?: string
-  /** Whether the run's worker is to have a worktree of its own. */
-  worktree?: boolean
-  /** The earlier run whose contract this run repeats. */
-  again?: string
+export interface RunRow extends Omit<RunStarted, 'type'> {
   status: RunState
   startedAt: number
   endedAt?: number
@@ -127,20 +113,11 @@ export interface RunView {
   contractHead(id: string): string
 }
 
-/** An agent's claim on a file that it edits. The claim may have expired. */
-export interface ClaimRow {
-  /** The identity of the claimed file; `root` and `file` are for display. */
-  path: string
-  root: string
-  file: string
-  repository: string
-  agent: string
-  how: 'edit' | 'hand'
+/** An agent's claim on a file that it edits, by the identity of the file: `root` and `file` are for display. The claim's time may be over. */
+export interface ClaimRow extends Omit<ClaimMade, 'type'> {
   since: number
   /** The time at which the claim's holder last claimed or edited the file. */
   editedAt: number
-  until: number
-  machine?: string
 }
 
 /** The agent that asks about claims, its machine, and the time at which it asks. */
@@ -231,6 +208,13 @@ export interface InboxFilter {
   afterSeq?: number
 }
 
+export interface InboxView {
+  /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
+  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+  /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
+  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+}
+
 /**
  * The home machine of an agent, which decides the agent's deliveries in a workspace that several machines share. `epoch` counts the homes of the agent's
  * name.
@@ -283,19 +267,11 @@ export interface View {
   isRecipient(agent: string, message: MessageHead): boolean
   receipt(agent: string, message: MessageHead): ReceiptRow | undefined
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean
-  actions(): Iterable<ActionRow>
-  action(name: string): ActionRow | undefined
-  /** Returns the action with this name as an MCP tool; no two actions share a tool name. */
-  actionOfTool(tool: string): ActionRow | undefined
-  invocation(id: string): InvocationRow | undefined
-  runningInvocations(): InvocationRow[]
+  readonly actions: ActionView
   readonly workers: WorkerView
   readonly runs: RunView
   readonly claims: ClaimView
   readonly approvals: ApprovalView
   readonly notices: NoticeView
-  /** Yields the agent's unread messages, oldest first. Rows are read lazily: stop when you have enough. An undefined item marks a place to pause. */
-  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
-  /** Yields all messages ever sent to the agent, newest first, as lazily as `unread`. */
-  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined>
+  readonly inbox: InboxView
 }

@@ -10,7 +10,7 @@ import {
   limits,
   type ParsedInputOf,
   type WorkerAsked,
-  type WorkerStatus,
+  type WorkerChanged,
   type Worktree,
 } from '@agent-relay/sdk/protocol'
 import { isWorkerLost, newAgentFacts, pickProfile } from './agents.ts'
@@ -194,18 +194,8 @@ export function issueToken(view: View, { input: { id, tokenHash } }: Command<Iss
   return recordFacts([{ type: 'agent.token-issued', agent: worker.name, hash: tokenHash }])
 }
 
-/** The status of a worker's program, as the supervisor reports it. */
-export interface WorkerReport {
-  id: string
-  status: WorkerStatus
-  pid?: number
-  code?: number
-  /** Why the status changed. The reason for an exit includes the exit code. */
-  reason?: string
-  /** Set when the daemon gives up the program's own protocol, and uses its terminal from this report on. */
-  control?: 'pty'
-  /** The conversation that the program is in, by the id that the program gave it. */
-  conversation?: string
+/** The status of a worker's program, as the supervisor reports it. The reason for an exit includes the exit code. */
+export interface WorkerReport extends Omit<WorkerChanged, 'type' | 'worker'> {
   /** The terminal's last screen, for the message to the worker's parent. */
   screen?: string
   /** Whether the worktree held no work and was removed. Set on exit. */

@@ -9,6 +9,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
 import { ClusterFile, SharedFile } from '../machine/cluster-file.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
+import { within } from '../machine/within.ts'
 import { lockPathOf } from './inspect.ts'
 
 export interface ClusterAccessOptions {
@@ -87,8 +88,7 @@ export class ClusterAccess {
    */
   async assertNameFree(name: string, details: { placing?: true } = {}): Promise<void> {
     if (name === homeWorkspace || this.#allowedLocalNames.has(name) || this.isShared(name)) return
-    const late = sleep(nameCheckMs, undefined, { ref: false })
-    const found = await Promise.race([this.idsByName(), late]).catch(() => undefined)
+    const found = await within(this.idsByName(), nameCheckMs).catch(() => undefined)
     const names = found ? [...found.keys()] : this.#options.directory.lastSharedNames()
     if (names.includes(name))
       throw new RefusalError('workspace.name-shared', {

@@ -20,6 +20,7 @@ import { LagMeter } from '../machine/event-loop.ts'
 import { listenOnUsualPort } from '../machine/http-port.ts'
 import type { VendorHomes } from '../machine/vendor-homes.ts'
 import { release } from '../machine/version.ts'
+import { within } from '../machine/within.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
@@ -242,10 +243,7 @@ export class Daemon {
       workspace.approvals.releaseHooks()
     }
     const wires = [this.#control, this.#http, ...this.#openWorkspaces.sockets.all]
-    const quiet = Promise.all(wires.map((wire) => wire?.waitUntilIdle()))
-    let timer: NodeJS.Timeout | undefined
-    await Promise.race([quiet, new Promise((resolve) => (timer = setTimeout(resolve, stopMs)))])
-    clearTimeout(timer)
+    await within(Promise.all(wires.map((wire) => wire?.waitUntilIdle())), stopMs)
     await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
     // The programs of workers end first, while the reports of their ends can still be stored.

@@ -1,9 +1,9 @@
 // Lists the workspaces of this machine, and those of its cluster that nobody has opened here.
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { RefusalError, refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
+import { within } from '../machine/within.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
@@ -55,7 +55,7 @@ export async function listWorkspaces(daemon: ListingSource): Promise<OutputOf<'w
 }
 
 async function clusterIdsByName(cluster: ClusterAccess): Promise<Map<string, string>> {
-  const found = await Promise.race([cluster.idsByName(), sleep(clusterNamesMs, undefined, { ref: false })])
+  const found = await within(cluster.idsByName(), clusterNamesMs)
   if (found) return found
   throw new RefusalError('cluster.unreachable', { workspace: 'the cluster', why: 'it has not answered yet' })
 }

@@ -69,7 +69,7 @@ export function isWorkspaceUnused({ workspace, dispatch }: OpenWorkspace): boole
   if (!isQuiet) return false
   try {
     const runs = store.view.runs.running().filter(({ harness }) => harness !== 'external')
-    return workers.reports.wishedWorkers().length + runs.length + store.view.runningInvocations().length === 0
+    return workers.reports.wishedWorkers().length + runs.length + store.view.actions.running().length === 0
   } catch {
     // The table of runs or calls cannot be read: the workspace stays open, and the next client that needs the table gets the error.
     return false

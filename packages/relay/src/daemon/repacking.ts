@@ -1,7 +1,7 @@
 // Rewrites the database file of a workspace that is closed for lack of use, once: a file that an older version has made cannot give unused space back, the new
 // one can. The copy is made in a thread, and replaces the file only if nobody has opened the workspace meanwhile.
 
-import { renameSync, statSync } from 'node:fs'
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -31,7 +31,7 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
       await freeClosedFiles()
       // A file with a write-ahead log is not replaced, since SQLite would apply the log to the new file. From this check on no other code runs until the file
       // is replaced.
-      if (isAtRest() && stampOf(path) === before && !hasLog(path)) return placeRepacked(copy, path)
+      if (isAtRest() && stampOf(path) === before && !existsSync(`${path}-wal`)) return placeRepacked(copy, path)
       await sleep(tryMs, undefined, { ref: false })
     }
     return false
@@ -53,10 +53,6 @@ function placeRepacked(copy: string, path: string): true {
   renameSync(copy, path)
   syncFolder(dirname(path))
   return true
-}
-
-function hasLog(path: string): boolean {
-  return statSync(`${path}-wal`, { throwIfNoEntry: false }) !== undefined
 }
 
 /** Returns the device and inode of a file, which tell it from another file at the same path. */

@@ -6,6 +6,7 @@ import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'nod
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { gitPointerBytesMax, readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { CheckoutFile } from '../core/claims.ts'
+import { attempt } from './attempt.ts'
 import { type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
@@ -151,19 +152,11 @@ function statOf(path: string): Stats | undefined {
 }
 
 function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory()
-  } catch {
-    return false
-  }
+  return attempt(() => statSync(path).isDirectory()) ?? false
 }
 
 function isLink(path: string): boolean {
-  try {
-    return lstatSync(path).isSymbolicLink()
-  } catch {
-    return false
-  }
+  return attempt(() => lstatSync(path).isSymbolicLink()) ?? false
 }
 
 function checkoutAbove(directory: string): { root: string; repository: string } | undefined {

@@ -16,6 +16,7 @@ import {
   UnsafeFileError,
 } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
+import { attempt } from './attempt.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -72,21 +73,13 @@ function projectNameFor(directory: string, dataDirectory: string): string {
 }
 
 function realPath(path: string): string {
-  try {
-    return realpathSync.native(path)
-  } catch {
-    return path
-  }
+  return attempt(() => realpathSync.native(path)) ?? path
 }
 
 const ownerFile = 'directory'
 
 export function projectOwner(dataDirectory: string, project: string): string | undefined {
-  try {
-    return readFileSync(join(projectDir(dataDirectory, project), ownerFile), 'utf8').trim()
-  } catch {
-    return undefined
-  }
+  return attempt(() => readFileSync(join(projectDir(dataDirectory, project), ownerFile), 'utf8').trim())
 }
 
 export function setProjectOwner(dataDirectory: string, project: string, directory: string): void {

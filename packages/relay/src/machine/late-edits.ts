@@ -8,6 +8,7 @@ import { readForeignText, spoolName } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
+import { attempt } from './attempt.ts'
 
 const noteBytesMax = 256 * 1024
 /** Maximum number of notes that are read at once, each about an edit that a hook let through; the rest is read the next time. */
@@ -42,7 +43,7 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
   const names = namesIn(folder)
   for (const name of names.filter((name) => name.endsWith('.json')).slice(0, atOnceMax)) {
     const path = join(folder, name)
-    const late = read(path)
+    const late = attempt(() => LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
     const isOver = !late || late.at > now + limits.claimMs || late.at < now - limits.claimMs
     rmSync(path, { recursive: true, force: true })
     if (!isOver && late.socket === socket) found.push(late)
@@ -68,17 +69,5 @@ function removeOlder(path: string, ms: number): void {
 }
 
 function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
-}
-
-function read(path: string): LateEdit | undefined {
-  try {
-    return LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? ''))
-  } catch {
-    return undefined
-  }
+  return attempt(() => readdirSync(folder).sort()) ?? []
 }

@@ -4,6 +4,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from './attempt.ts'
 
 export class MetricsKey {
   readonly #path: string
@@ -26,11 +27,7 @@ export class MetricsKey {
 
   /** Returns the key; undefined if the file is missing or cannot be read. */
   #read(): string | undefined {
-    try {
-      return readFileSync(this.#path, 'utf8').trim() || undefined
-    } catch {
-      return undefined
-    }
+    return attempt(() => readFileSync(this.#path, 'utf8').trim() || undefined)
   }
 }
 

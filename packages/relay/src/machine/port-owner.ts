@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
+import { attempt } from './attempt.ts'
 
 const listening = '0A'
 
@@ -34,11 +35,7 @@ function socketsOn(table: string, port: number): string[] {
 function holdsOne(pid: string, sockets: Set<string>): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-      try {
-        return sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`))
-      } catch {
-        return false
-      }
+      return attempt(() => sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`))) ?? false
     })
   } catch {
     return false

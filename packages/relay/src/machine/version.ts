@@ -1,6 +1,7 @@
 // The version of this package and of its build, alone in a file, so that `--version` and the daemon's greeting load nothing else.
 
 import { readFileSync } from 'node:fs'
+import { attempt } from './attempt.ts'
 
 export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 
@@ -11,9 +12,7 @@ export const version: string = JSON.parse(readFileSync(new URL('../../package.js
 export const release: string = withBuildId(version)
 
 function withBuildId(plain: string): string {
-  try {
-    return `${plain}+${readFileSync(new URL('../../dist/build-id', import.meta.url), 'utf8').trim()}`
-  } catch {
-    return plain
-  }
+  return (
+    attempt(() => `${plain}+${readFileSync(new URL('../../dist/build-id', import.meta.url), 'utf8').trim()}`) ?? plain
+  )
 }

@@ -1,11 +1,11 @@
 // Carries out the runs of one workspace: starts the work of a run, and ends it, when the broker says so. The broker decides everything about a run's state.
 
 import { setMaxListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { Clock } from '../machine/clock.ts'
+import { within } from '../machine/within.ts'
 import { loopsCloseMs, type RunLimits, runLimits } from './limits.ts'
 import type { ProjectLoopSettings } from './loop-settings.ts'
 import { Loops, runLoop } from './loops.ts'
@@ -49,7 +49,7 @@ export class Runner {
     for (const { over } of this.#active.values()) over.abort()
     await this.#loops.close()
     const ended = Promise.all([...this.#active.values()].map(({ done }) => done))
-    await Promise.race([ended, sleep(loopsCloseMs, undefined, { ref: false })])
+    await within(ended, loopsCloseMs)
   }
 
   #begin(run: RunRow): void {

@@ -1,12 +1,12 @@
 // Reads and writes the rows of actions (functions that programs offer to agents) and of their calls, named invocations. Rules and answers read them; facts
 // write them.
 
-import { type ActionErrorCode, toolNameOf } from '@agent-relay/sdk/protocol'
+import { type ActionCompleted, toolNameOf } from '@agent-relay/sdk/protocol'
 import { autoListedAuthorities } from '../core/actions.ts'
 import { machineOf } from '../core/journal.ts'
-import type { ActionRow, InvocationRow } from '../core/view.ts'
+import type { ActionRow, ActionView, InvocationRow } from '../core/view.ts'
 import type { BodyKeeper, FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, readRow, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
 const actionColumns =
@@ -27,13 +27,9 @@ const statements = {
 }
 
 /** The state of one call of an action: who called it, whether it has ended, and its output or error. */
-export interface InvocationOutcome {
-  action: string
-  caller: string
+export interface InvocationOutcome extends Pick<ActionCompleted, 'action' | 'caller' | 'code' | 'message'> {
   isDone: boolean
   ok?: boolean
-  code?: ActionErrorCode
-  message?: string
   outputJson?: string
 }
 
@@ -42,7 +38,7 @@ const actionsPerStep = 16
 
 type KnownActions = Map<string, { row: Row; action: ActionRow }>
 
-export class ActionRows {
+export class ActionRows implements ActionView {
   readonly #sql: Record<keyof typeof statements, Statement>
   /**
    * A cache of parsed actions by name, each with the row it was made from: parsing two hundred schemas for each list would take longer than reading the rows.
@@ -59,27 +55,22 @@ export class ActionRows {
    */
   *all(which: 'all' | 'unasked' = 'all'): Generator<ActionRow, void, void> {
     const known: KnownActions = new Map()
-    for (let [after, isMore] = ['', true]; isMore; ) {
-      const rows = this.#sql[which].all(after, actionsPerStep)
+    const pages = pagesOf<Row>(actionsPerStep, (last) => this.#sql[which].all(last?.[0] ?? '', actionsPerStep))
+    for (const rows of pages)
       for (const row of rows) {
         const action = this.#action(row)
         known.set(action.name, { row, action })
         yield action
       }
-      after = rows[rows.length - 1]?.[0] as string
-      isMore = rows.length === actionsPerStep
-    }
     if (which === 'all') this.#known = known
   }
 
   byName(name: string): ActionRow | undefined {
-    const row = this.#sql.byName.get(name)
-    return row && this.#action(row)
+    return readRow(this.#sql.byName.get(name), (row) => this.#action(row))
   }
 
   byTool(tool: string): ActionRow | undefined {
-    const row = this.#sql.byTool.get(tool)
-    return row && this.#action(row)
+    return readRow(this.#sql.byTool.get(tool), (row) => this.#action(row))
   }
 
   #action(row: Row): ActionRow {
@@ -88,8 +79,7 @@ export class ActionRows {
   }
 
   invocation(id: string): InvocationRow | undefined {
-    const row = this.#sql.invocation.get(id)
-    return row && invocationOf(row)
+    return readRow(this.#sql.invocation.get(id), invocationOf)
   }
 
   running(): InvocationRow[] {

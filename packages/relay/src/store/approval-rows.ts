@@ -4,7 +4,7 @@ import type { ApprovalOpened } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
 import type { ApprovalRow, ApprovalView } from '../core/view.ts'
 import type { BodyKeeper, FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, type Row, readRow, type Statement } from './database.ts'
 
 const columns =
   'id, agent, vendor, tool, input, is_exact, directory, choices, digest, machine, at, closed_at, how, kind, closed_by, hidden_chars, hidden_lines, is_whole, questions, given, mark'
@@ -28,8 +28,7 @@ export class ApprovalRows implements ApprovalView {
   }
 
   byId(id: string): ApprovalRow | undefined {
-    const row = this.#sql.byId.get(id)
-    return row && approvalOf(row)
+    return readRow(this.#sql.byId.get(id), approvalOf)
   }
 
   open(): ApprovalRow[] {
@@ -45,8 +44,7 @@ export class ApprovalRows implements ApprovalView {
   }
 
   byMark(mark: string): ApprovalRow | undefined {
-    const row = this.#sql.byMark.get(mark)
-    return row && approvalOf(row)
+    return readRow(this.#sql.byMark.get(mark), approvalOf)
   }
 
   lastAnswered(most: number): string[] {

@@ -1,10 +1,16 @@
-// The thread that checkpoints a database, which copies its write-ahead log into it: see checkpointing.ts.
+// The thread that copies the log of a database into it, again and again until it is told to end: see checkpointing.ts.
 
 import { parentPort, workerData } from 'node:worker_threads'
-import { checkpointUntilEnded } from './checkpointing.ts'
+import { Database } from './database.ts'
 
-const end = checkpointUntilEnded(workerData as string)
+/** Pause between two checkpoints, in ms. */
+const restMs = 50
+
+const database = new Database(workerData as string)
+const copyLog = database.prepare('PRAGMA wal_checkpoint(PASSIVE)')
+const timer = setInterval(() => copyLog.all(), restMs)
 parentPort?.once('message', () => {
-  end()
+  clearInterval(timer)
+  database.close()
   parentPort?.close()
 })

@@ -5,7 +5,7 @@ import { limits } from '@agent-relay/sdk/protocol'
 import { machineOf } from '../core/journal.ts'
 import type { ClaimReader, ClaimRow, ClaimView } from '../core/view.ts'
 import type { FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, type Row, readRow, type Statement } from './database.ts'
 
 const names = ['path', 'machine', 'root', 'file', 'repository', 'agent', 'how', 'since', 'edited_at', 'until']
 const columns = names.map((name) => `c.${name}`).join(', ')
@@ -40,8 +40,7 @@ export class ClaimRows implements ClaimView {
   }
 
   at(path: string, machine = ''): ClaimRow | undefined {
-    const row = this.#sql.at.get(path, machine)
-    return row && claimOf(row)
+    return readRow(this.#sql.at.get(path, machine), claimOf)
   }
 
   inCheckout(root: string): ClaimRow[] {

@@ -2,7 +2,6 @@
 // this way before it is used as a workspace. soundness.ts checks that the file's pages are whole and that values have the types of their columns, schema.ts
 // that the columns are ours.
 
-import type { Fact } from '@agent-relay/sdk/protocol'
 import {
   AgentRole,
   AgentType,
@@ -10,6 +9,7 @@ import {
   approvalHows,
   Claim,
   controls,
+  type Fact,
   messageKinds,
   routes,
   runStatuses,

@@ -4,7 +4,7 @@
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { AudienceLookups } from '../core/facts/row.ts'
 import { factRowOf } from '../core/facts/table.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, type Statement } from './database.ts'
 
 /** Values of the column `who`: the key of an agent's row, the negated key of a conversation's row, or 0 for everyone. */
 export const concernsKeyOfEveryone = 0
@@ -29,7 +29,7 @@ export class ConcernRows {
     const first = <T>(row: Row | undefined, make: (text: string) => T) => (row ? make(row[0] as string) : undefined)
     this.#known = {
       message: (id) => first(this.#sql.place.get(id), (from) => ({ from })),
-      invocation: (id) => first(this.#sql.provider.get(id), (provider) => ({ provider })),
+      actions: { invocation: (id) => first(this.#sql.provider.get(id), (provider) => ({ provider })) },
       runs: { byId: (id) => first(this.#sql.parent.get(id), (parent) => ({ parent })) },
     }
   }
@@ -74,10 +74,6 @@ export function fillConcerns(database: Database): void {
   const agents = new Map(database.prepare('SELECT name, key FROM agents').all() as [string, number][])
   const concerns = new ConcernRows(database, (name) => agents.get(name))
   const read = database.prepare(others)
-  for (let since = 0; ; ) {
-    const rows = read.all(since, chunk) as [number, string][]
-    for (const [seq, facts] of rows) concerns.write({ seq, facts: JSON.parse(facts) })
-    if (rows.length < chunk) return
-    since = rows[rows.length - 1]?.[0] as number
-  }
+  for (const rows of pagesOf<Row>(chunk, (last) => read.all(last?.[0] ?? 0, chunk)))
+    for (const [seq, facts] of rows as [number, string][]) concerns.write({ seq, facts: JSON.parse(facts) })
 }

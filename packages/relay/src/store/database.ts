@@ -36,6 +36,21 @@ export interface Statement {
   all(...values: SqlValue[]): Row[]
 }
 
+/** Reads what a row says, if there is one. */
+export function readRow<T>(row: Row | undefined, read: (row: Row) => T): T | undefined {
+  return row && read(row)
+}
+
+/** Reads a long list page by page, each page after the last row of the one before, until a page is not full. */
+export function* pagesOf<R>(pageRows: number, read: (last: R | undefined) => R[]): Generator<R[], void, void> {
+  for (let last: R | undefined; ; ) {
+    const rows = read(last)
+    yield rows
+    if (rows.length < pageRows) return
+    last = rows.at(-1)
+  }
+}
+
 export class Database {
   readonly path: string
   readonly #driver: InstanceType<typeof DatabaseSync>

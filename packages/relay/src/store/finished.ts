@@ -1,10 +1,11 @@
 // Finds what pruning may delete: up to which journal entry, and in each conversation up to which message, everything is finished and old. pruning.ts deletes
 // it.
 
+import { lastFitting } from '../core/halving.ts'
 import { isQuestionOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
 import { headColumns } from './columns.ts'
-import type { Database, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, type Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
@@ -90,17 +91,16 @@ export class FinishedRows {
       asked.set(key, Math.min(n, asked.get(key) ?? n))
     }
     const [upTo, held]: [Map<number, number>, HeldConversation[]] = [new Map(), []]
-    for (let after = 0, isMore = true; isMore; ) {
-      const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string][]
-      for (const [key, name] of rows) {
+    const pages = pagesOf<Row>(conversationsPerStep, (last) =>
+      this.#sql.conversations.all(last?.[0] ?? 0, conversationsPerStep),
+    )
+    for (const rows of pages)
+      for (const [key, name] of rows as [number, string][]) {
         const found = yield* this.#conversation(key, name, { isOld, young, asked: asked.get(key) })
         if (found.n > 0) upTo.set(key, found.n)
         if (found.held) held.push(found.held)
         yield
       }
-      after = rows.at(-1)?.[0] ?? 0
-      isMore = rows.length === conversationsPerStep
-    }
     return { horizon: at, throughSeq: through, lastFinishedNumbers: upTo, held }
   }
 
@@ -148,13 +148,7 @@ export class FinishedRows {
 
   /** Finds the last old message by binary search, since the times of messages rise with their numbers, apart from faults of a clock. */
   #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
-    let [low, high] = [first - 1, last]
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2)
-      if (isOld(this.#sql.at.get(key, middle)?.[0] as number)) low = middle
-      else high = middle - 1
-    }
-    return low
+    return lastFitting(first - 1, last, (n) => isOld(this.#sql.at.get(key, n)?.[0] as number))
   }
 
   /** Finds the last message before the first one that was read after the pruning horizon. */
@@ -177,15 +171,15 @@ export class FinishedRows {
 
   /** Yields the stays of agents that are not retired, and undefined where the caller may pause. */
   *#stays(key: number): Generator<{ name: string; agent: number; cursor: number; left: number } | undefined> {
-    for (let [agent, joined, isMore] = [0, -1, true]; isMore; ) {
-      const rows = this.#sql.stays.all(key, agent, joined, staysPerStep) as [number, number, number | null, number][]
-      for (const [who, , left, cursor] of rows) {
+    const pages = pagesOf<Row>(staysPerStep, ([agent, joined] = [0, -1]) =>
+      this.#sql.stays.all(key, agent as number, joined as number, staysPerStep),
+    )
+    for (const rows of pages) {
+      for (const [who, , left, cursor] of rows as [number, number, number | null, number][]) {
         const known = this.#tables.agentsByKey.get(who)
         if (known && !known.isRetired)
           yield { name: known.name, agent: who, cursor, left: left ?? Number.MAX_SAFE_INTEGER }
       }
-      ;[agent, joined] = [rows.at(-1)?.[0] ?? 0, rows.at(-1)?.[1] ?? 0]
-      isMore = rows.length === staysPerStep
       yield undefined
     }
   }

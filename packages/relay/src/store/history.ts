@@ -4,7 +4,7 @@ import type { HistoryMessage } from '@agent-relay/sdk/protocol'
 import type { Steps } from '../core/steps.ts'
 import type { MessageHead, WaitingMessage } from '../core/view.ts'
 import { headColumns, receiptStateOf } from './columns.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, type Statement } from './database.ts'
 import type { Queries } from './queries.ts'
 import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
@@ -78,12 +78,9 @@ export class History {
 
   /** Reads all conversations from the database. Loading them through the mirror in memory would push out those that are in use. */
   *#all(): Iterable<{ name: string; lastSeq: number }> {
-    for (let after = 0; ; ) {
-      const rows = this.#sql.conversations.all(after, conversationsPerStep) as [number, string, number][]
-      for (const [, name, lastSeq] of rows) yield { name, lastSeq }
-      if (rows.length < conversationsPerStep) return
-      after = rows[rows.length - 1]?.[0] as number
-    }
+    const read = (last?: Row) => this.#sql.conversations.all(last?.[0] ?? 0, conversationsPerStep)
+    for (const rows of pagesOf(conversationsPerStep, read))
+      for (const [, name, lastSeq] of rows as [number, string, number][]) yield { name, lastSeq }
   }
 
   bodyPreview(seq: number, chars: number): string {

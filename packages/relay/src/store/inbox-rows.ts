@@ -1,8 +1,9 @@
 // Reads the messages that wait for an agent, or all that it ever received, from the agent's stays in conversations. Each step reads a limited number of rows,
 // even if many are read already or do not match the filter. An undefined item marks where the caller may pause to let other work run.
 
+import { lastFitting } from '../core/halving.ts'
 import type { Steps } from '../core/steps.ts'
-import type { InboxFilter, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
+import type { InboxFilter, InboxView, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
 import { headColumns, receiptColumns, receiptFromRow } from './columns.ts'
 import type { Database, Row, Statement } from './database.ts'
 import type { KnownAgent, TablesMirror } from './tables.ts'
@@ -57,7 +58,7 @@ interface StaySpan {
 /** An iterator over the messages of one stay, in order. An undefined item marks where the caller may pause. */
 type Walk = Iterator<WaitingMessage | undefined>
 
-export class InboxRows {
+export class InboxRows implements InboxView {
   readonly #tables: TablesMirror
   readonly #headOf: (row: Row) => MessageHead
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -185,16 +186,11 @@ export class InboxRows {
 
   /** Returns the number of the stay's last message before an entry. Message numbers rise with entry numbers, so a binary search finds it. */
   #lastBefore(seq: number, { conversation, from, to }: StaySpan, progress: ScanProgress): number {
-    const isBefore = (n: number) => (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
-    progress.rowsPassed++
-    if (isBefore(to)) return to
-    let [low, high] = [from, to - 1]
-    for (; low < high; progress.rowsPassed++) {
-      const middle = Math.ceil((low + high) / 2)
-      if (isBefore(middle)) low = middle
-      else high = middle - 1
+    const isBefore = (n: number) => {
+      progress.rowsPassed++
+      return (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     }
-    return low
+    return isBefore(to) ? to : lastFitting(from, to - 1, isBefore)
   }
 
   #waiting(row: Row): WaitingMessage {

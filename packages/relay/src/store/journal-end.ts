@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { attempt } from '../machine/attempt.ts'
 import { type Database, type Row, readDatabaseFile, type Statement } from './database.ts'
 
 /** The last entry of a journal. An empty journal has number 0. */
@@ -110,11 +111,7 @@ export class EndFile {
 /** Opens the end file; undefined if it cannot be created. The database is then used without one. */
 function openedFile(path: string, isThere: boolean): number | undefined {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-  try {
-    return openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600)
-  } catch {
-    return undefined
-  }
+  return attempt(() => openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600))
 }
 
 /** Reads the end file of a database; undefined if there is none, or if all its records are damaged. */
@@ -124,18 +121,9 @@ export function readEndFile(databasePath: string): JournalEnd | undefined {
 
 /** Returns the undamaged records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
-  const text = textOf(path)
+  const text = attempt(() => readFileSync(path, 'latin1')) ?? ''
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
-}
-
-/** Returns the content of the end file as text; empty if there is no file. */
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch {
-    return ''
-  }
 }
 
 function recordOf(slot: string): { turn: number; end: JournalEnd } | undefined {

@@ -5,7 +5,7 @@ import type { Entry } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, Journal, JournalEntry, RecordedAnswer, VoidEntry } from '../core/journal.ts'
 import type { Outcome } from '../core/verdict.ts'
 import { recordedDigest } from './call-digest.ts'
-import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
+import { type Database, isSqliteError, type Row, readRow, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 import type { EntryNumbers, EntryRange } from './visible.ts'
 
@@ -174,8 +174,7 @@ export class SqliteJournal implements Journal {
 
   /** Reads the entry with this number. */
   entryAt(seq: number): Entry | undefined {
-    const row = this.#sql.at.get(seq)
-    return row && entryOf(row)
+    return readRow(this.#sql.at.get(seq), entryOf)
   }
 }
 

@@ -2,7 +2,7 @@
 // machine has them. Each entry names the entry of the shared journal that it follows, so that the tables can be rebuilt from both journals.
 
 import type { EntryDraft, RecordedAnswer } from '../core/journal.ts'
-import { type Database, isSqliteError, type Row, type Statement } from './database.ts'
+import { type Database, isSqliteError, pagesOf, type Row, type Statement } from './database.ts'
 
 /** An entry of the local journal. Its number is independent of the numbers of the shared journal. */
 export type LocalEntry = EntryDraft & { seq: number; afterSeq: number }
@@ -76,12 +76,8 @@ export class LocalJournal {
 
   /** Yields the entries after a number, oldest first. They are read a page at a time, while the caller iterates. */
   *entriesAfter(seq: number): Generator<LocalEntry, undefined> {
-    for (let since = seq; ; ) {
-      const rows = this.#sql.read.all(since, entriesPerRead)
-      for (const row of rows) yield entryOf(row)
-      if (rows.length < entriesPerRead) return
-      since = rows.at(-1)?.[0] as number
-    }
+    const read = (last?: Row) => this.#sql.read.all(last?.[0] ?? seq, entriesPerRead)
+    for (const rows of pagesOf(entriesPerRead, read)) yield* rows.map(entryOf)
   }
 }
 

@@ -5,7 +5,7 @@ import type { Steps } from '../core/steps.ts'
 import type { MessageHead } from '../core/view.ts'
 import type { FactAppliers } from './appliers.ts'
 import { headColumns } from './columns.ts'
-import type { Database, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, readRow, type Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
@@ -74,12 +74,11 @@ export class NeedRows {
       if (known) places.set(known.key, this.#place(known.key, name, 0))
       yield
     }
-    for (let after = 0, isMore = true; isMore; ) {
-      const stays = this.#sql.stays.all(agent, after, staysPerStep) as [number, number][]
-      for (const [key, joined] of stays) if (!places.has(key)) places.set(key, this.#place(key, name, joined))
+    const read = (last?: Row) => this.#sql.stays.all(agent, last?.[0] ?? 0, staysPerStep)
+    for (const stays of pagesOf(staysPerStep, read)) {
+      for (const [key, joined] of stays as [number, number][])
+        if (!places.has(key)) places.set(key, this.#place(key, name, joined))
       yield
-      after = stays.at(-1)?.[0] ?? 0
-      isMore = stays.length === staysPerStep
     }
     return [...places.values()]
   }
@@ -103,8 +102,7 @@ export class NeedRows {
   }
 
   messageAt({ key }: ConversationToSearch, n: number): MessageHead | undefined {
-    const row = this.#sql.at.get(key, n)
-    return row && this.#view.messageHead(row)
+    return readRow(this.#sql.at.get(key, n), (row) => this.#view.messageHead(row))
   }
 }
 

@@ -3,7 +3,7 @@
 
 import type { NoticeKey, NoticeRow, NoticeView } from '../core/view.ts'
 import type { FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, type Row, readRow, type Statement } from './database.ts'
 
 const columns = 'asker, agent, occasion, message, after_n, at'
 
@@ -23,8 +23,7 @@ export class NoticeRows implements NoticeView {
   }
 
   find({ asker, agent, when, message = '' }: NoticeKey): NoticeRow | undefined {
-    const row = this.#sql.find.get(asker, agent, when, message)
-    return row && noticeOf(row)
+    return readRow(this.#sql.find.get(asker, agent, when, message), noticeOf)
   }
 
   of(asker: string): NoticeRow[] {

@@ -2,7 +2,7 @@
 // contains them.
 
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, type Row, readRow, type Statement } from './database.ts'
 
 type Kind = OutputOf<'outbox.drop'>['kind']
 
@@ -74,19 +74,16 @@ export class OutboxRows {
   }
 
   findByCall(by: string, cause: string): QueuedSend | undefined {
-    const row = this.#sql.of.get(cause, by)
-    return row && queued(row)
+    return readRow(this.#sql.of.get(cause, by), queued)
   }
 
   byId(id: string): QueuedSend | undefined {
-    const row = this.#sql.byId.get(id)
-    return row && queued(row)
+    return readRow(this.#sql.byId.get(id), queued)
   }
 
   /** Returns the oldest queued send, or the next one after `n`. */
   oldestAfter(n = 0): QueuedSend | undefined {
-    const row = this.#sql.after.get(n)
-    return row && queued(row)
+    return readRow(this.#sql.after.get(n), queued)
   }
 
   /** Lists queued sends, oldest first; with `by`, only those of that sender. */

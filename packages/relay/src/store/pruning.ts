@@ -141,7 +141,7 @@ export class Pruning {
   /** Whether a fact may be deleted: its subject is old and finished, or its message is deleted by this pruning. */
   #isOver(fact: Fact, at: number): boolean {
     const { prunableWhen } = factRowOf(fact)
-    if (prunableWhen === 'never') return false
+    if (prunableWhen === undefined) return false
     if (typeof prunableWhen === 'object' && 'withMessage' in prunableWhen)
       return this.#isMessagePruned(prunableWhen.withMessage(fact))
     return at <= this.#finished.horizon && (prunableWhen === 'old' || prunableWhen.oldAnd(fact, this.#lookups))

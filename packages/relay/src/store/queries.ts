@@ -6,7 +6,7 @@ import { inboxFilterOf, includesReadMessages, pickPage } from '../core/inbox.ts'
 import { runAllSteps, type Steps } from '../core/steps.ts'
 import type { MessageHead, ReceiptRow, WaitingMessage } from '../core/view.ts'
 import { headColumns, receiptColumns, receiptFromRow, receiptStateOf, stayCovers } from './columns.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, readRow, type Statement } from './database.ts'
 import { type TablesMirror, withoutNulls } from './tables.ts'
 import type { SqliteView } from './view.ts'
 
@@ -72,8 +72,7 @@ export class Queries {
   }
 
   headAt(seq: number): MessageHead | undefined {
-    const row = this.#sql.head.get(seq)
-    return row && this.#view.messageHead(row)
+    return readRow(this.#sql.head.get(seq), (row) => this.#view.messageHead(row))
   }
 
   /** Returns the number of a conversation's members. It is cached until an agent enters or leaves, since counting ten thousand takes milliseconds. */
@@ -90,7 +89,7 @@ export class Queries {
     const found: InboxMessage[] = []
     for (const id of ids) {
       const row = this.#sql.inboxMessage.get(key, id)
-      if (row) found.push(inState(this.#fromRow(row), receiptFromRow(row, 10)))
+      if (row) found.push(inState(toMessage(this.#view.messageHead(row), row[9] as string), receiptFromRow(row, 10)))
     }
     return found
   }
@@ -144,12 +143,8 @@ export class Queries {
     const key = reader === undefined ? null : (this.#tables.agents.get(reader)?.key ?? -1)
     const root = after === 0 ? this.#sql.threadRoot.get(name, key) : undefined
     if (root) yield this.#inThread(root)
-    for (let since = after; ; ) {
-      const rows = this.#sql.thread.all(name, since, rowsPerStep, key)
-      for (const row of rows) yield this.#inThread(row)
-      if (rows.length < rowsPerStep) return
-      since = rows[rows.length - 1]?.[0] as number
-    }
+    const read = (last?: Row) => this.#sql.thread.all(name, last?.[0] ?? after, rowsPerStep, key)
+    for (const rows of pagesOf(rowsPerStep, read)) for (const row of rows) yield this.#inThread(row)
   }
 
   #inThread(row: Row): ThreadStep {
@@ -194,17 +189,14 @@ export class Queries {
     from,
   }: Pick<MessageHead, 'conversation' | 'n' | 'from'>): Generator<string | undefined, void, void> {
     const direct = directMembers(conversation)
-    if (direct.length > 0) yield* direct.filter((name) => name !== from && this.#tables.agents.has(name))
+    if (direct.length > 0) return yield* direct.filter((name) => name !== from && this.#tables.agents.has(name))
     const key = this.#tables.conversation(conversation)?.key ?? -1
-    for (let after = 0; direct.length === 0; ) {
-      const rows = this.#sql.recipients.all(key, n, after, rowsPerStep)
+    const read = (last?: Row) => this.#sql.recipients.all(key, n, last?.[0] ?? 0, rowsPerStep)
+    for (const rows of pagesOf(rowsPerStep, read))
       for (const [agent] of rows) {
         const name = this.#tables.agentsByKey.get(agent as number)?.name
         if (name !== from) yield name
       }
-      if (rows.length < rowsPerStep) return
-      after = rows[rows.length - 1]?.[0] as number
-    }
   }
 
   *channels(agent: string | undefined): Steps<OutputOf<'channel.list'>['channels']> {
@@ -264,12 +256,12 @@ export class Queries {
   /** Returns how many messages were ever stored, including pruned ones: the sum of the last message numbers of all conversations. */
   *messagesEver(): Steps<number> {
     let sum = 0
-    for (let [after, rows]: [number, Row[]] = [0, []]; ; [after] = rows.at(-1) as [number]) {
-      rows = this.#sql.lastNumbers.all(after, conversationsSummed)
+    const read = (last?: Row) => this.#sql.lastNumbers.all(last?.[0] ?? 0, conversationsSummed)
+    for (const rows of pagesOf(conversationsSummed, read)) {
       for (const [, last] of rows) sum += Number(last ?? 0)
-      if (rows.length < conversationsSummed) return sum
       yield
     }
+    return sum
   }
 
   agentCount(): number {
@@ -282,10 +274,6 @@ export class Queries {
 
   #whole({ head, body }: WaitingMessage): Message {
     return body === undefined ? this.messageWithBody(head) : toMessage(head, body)
-  }
-
-  #fromRow(row: Row): Message {
-    return toMessage(this.#view.messageHead(row), row[9] as string)
   }
 }
 

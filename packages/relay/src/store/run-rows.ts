@@ -5,7 +5,7 @@ import { machineOf } from '../core/journal.ts'
 import type { Steps } from '../core/steps.ts'
 import type { RunRow, RunView } from '../core/view.ts'
 import type { BodyKeeper, FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, readRow, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
 const columns =
@@ -51,8 +51,7 @@ export class RunRows implements RunView {
   }
 
   byId(id: string): RunRow | undefined {
-    const row = this.#sql.byId.get(id)
-    return row && runOf(row)
+    return readRow(this.#sql.byId.get(id), runOf)
   }
 
   /** Returns runs by their ids in one statement, since a statement for each run would be most of the cost. */
@@ -61,8 +60,7 @@ export class RunRows implements RunView {
   }
 
   byAgent(agent: string): RunRow | undefined {
-    const row = this.#sql.byAgent.get(agent)
-    return row && runOf(row)
+    return readRow(this.#sql.byAgent.get(agent), runOf)
   }
 
   running(): RunRow[] {
@@ -86,17 +84,14 @@ export class RunRows implements RunView {
   }
 
   *#walk(which: 'all' | 'ofAgent' | 'ofParent', ...agent: string[]): Walk {
-    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const rows = this.#sql[which].all(before, runsPerStep, ...agent)
+    const read = (last?: Row) =>
+      this.#sql[which].all(last?.[contractColumn] ?? Number.MAX_SAFE_INTEGER, runsPerStep, ...agent)
+    for (const rows of pagesOf(runsPerStep, read))
       for (const row of rows) yield { contract: row[contractColumn] as number, run: runOf(row) }
-      if (rows.length < runsPerStep) return
-      before = rows[rows.length - 1]?.[contractColumn] as number
-    }
   }
 
   currentRunOf(agent: string): RunRow | undefined {
-    const row = this.#sql.busyWith.get(agent)
-    return row && runOf(row)
+    return readRow(this.#sql.busyWith.get(agent), runOf)
   }
 
   contractHead(id: string): string {

@@ -4,7 +4,7 @@ import type { Spend, SpendLine } from '@agent-relay/sdk/protocol'
 import { usdPartsPerDollar } from '../core/spend.ts'
 import type { Steps } from '../core/steps.ts'
 import type { FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, type Statement } from './database.ts'
 
 const counts = 'input, output, cached, usd_parts, turns'
 const sums = 'sum(input), sum(output), sum(cached), sum(usd_parts), sum(turns)'
@@ -48,11 +48,9 @@ export class SpendRows {
 
   /** Reads all rows of tokens and cost, in steps. */
   *forEachRow(each: (row: SpendRow) => void): Steps<void> {
-    for (let place = ['', '', '', '', '']; ; ) {
-      const rows = this.#sql.page.all(...place, spendRowsPerStep)
+    const read = (last?: Row) => this.#sql.page.all(...(last?.slice(5) ?? ['', '', '', '', '']), spendRowsPerStep)
+    for (const rows of pagesOf(spendRowsPerStep, read)) {
       for (const row of rows) each(rowOf(row))
-      if (rows.length < spendRowsPerStep) return
-      place = (rows.at(-1) as Row).slice(5) as string[]
       yield
     }
   }

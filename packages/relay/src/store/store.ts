@@ -1,12 +1,13 @@
 // One workspace's database as a whole: opens it, runs the transaction that every change goes through, writes entries with the rows that their facts make, and
 // rebuilds the rows from the journal.
 
+import type { Entry } from '@agent-relay/sdk/protocol'
 import type { EntryDraft, EntryOrigin, JournalEntry, RecordedAnswer } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { CommitTimes } from './commit-times.ts'
 import { databaseSizes } from './contents.ts'
 import { changedFileRefusal } from './damage.ts'
-import { Database, isSqliteError, isSqliteFailure, type Statement } from './database.ts'
+import { Database, isSqliteError, isSqliteFailure, pagesOf, type Statement } from './database.ts'
 import { Evolve } from './evolve.ts'
 import { FinishedRows } from './finished.ts'
 import { FreePages } from './free-pages.ts'
@@ -263,15 +264,12 @@ export class Store {
         this.#evolve.forgetAll()
         const locals = this.#local?.entriesAfter(0)
         let local = locals?.next().value
-        for (let since = 0; ; ) {
-          const entries = this.#journal.entriesForReplay(since, rebuildChunk)
+        const read = (last?: Entry) => this.#journal.entriesForReplay(last?.seq ?? 0, rebuildChunk)
+        for (const entries of pagesOf(rebuildChunk, read))
           for (const entry of entries) {
             this.#evolve.apply(entry)
             for (; local?.afterSeq === entry.seq; local = locals?.next().value) this.#evolve.applyLocal(local)
           }
-          if (entries.length < rebuildChunk) return
-          since = entries[entries.length - 1]?.seq as number
-        }
       })
     } catch (error) {
       // The mirrors in memory have no undo list for a rebuild, so they are loaded again from the database.

@@ -5,19 +5,22 @@ import type { Refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 
 /**
- * Runs a script of this folder in a thread. The script is loaded from the package's own `dist`, even if this file runs as TypeScript, since a thread loads only
- * JavaScript.
+ * Starts one of the scripts of this folder in a thread. The script is loaded from the package's own `dist`, even if this file is run as TypeScript: a thread
+ * loads JavaScript alone.
  */
+export function startThread(script: `${string}-thread`, workerData: unknown): Worker {
+  const thread = new Worker(new URL(`../../dist/store/${script}.js`, import.meta.url), { workerData, execArgv: [] })
+  thread.unref()
+  return thread
+}
+
+/** Runs such a script to its end. */
 export function runInThread(script: 'snapshot-thread' | 'migrating-thread', data: unknown): Promise<void> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL(`../../dist/store/${script}.js`, import.meta.url), {
-      workerData: data,
-      execArgv: [],
-    })
+    const thread = startThread(script, data)
     thread.once('message', (refused?: Refusal) => (refused ? reject(new RefusalError(refused)) : resolve()))
     thread.once('error', reject)
     thread.once('exit', () => reject(new Error(`the thread ${script} has ended before its work was done`)))
-    thread.unref()
   })
 }
 

@@ -3,24 +3,13 @@
 import type { Policy } from '@agent-relay/sdk/protocol'
 import type { AnswerPlace } from '../core/answers.ts'
 import { directMembers } from '../core/conversations.ts'
-import type {
-  ActionRow,
-  AgentRow,
-  HomeRow,
-  InboxFilter,
-  InvocationRow,
-  MessageHead,
-  ReceiptRow,
-  ScanProgress,
-  View,
-  WaitingMessage,
-} from '../core/view.ts'
+import type { AgentRow, HomeRow, MessageHead, ReceiptRow, View } from '../core/view.ts'
 import { defaultPolicy } from '../core/workspaces.ts'
 import { ActionRows } from './action-rows.ts'
 import { ApprovalRows } from './approval-rows.ts'
 import { ClaimRows } from './claim-rows.ts'
 import { headColumns, receiptFromRow, stayCovers } from './columns.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, pagesOf, type Row, readRow, type Statement } from './database.ts'
 import { InboxRows } from './inbox-rows.ts'
 import { NoticeRows } from './notice-rows.ts'
 import { RunRows } from './run-rows.ts'
@@ -62,14 +51,12 @@ const statements = {
 const [directsPerStep, questionsMax] = [64, 16]
 
 export class SqliteView implements View {
-  /** Reads rows of actions and of their calls. */
-  readonly actionRows: ActionRows
+  readonly actions: ActionRows
   readonly workers: WorkerRows
   readonly runs: RunRows
   readonly claims: ClaimRows
   readonly approvals: ApprovalRows
   readonly notices: NoticeRows
-  /** Reads the messages that an agent has received, unread or all. */
   readonly inbox: InboxRows
   readonly #tables: TablesMirror
   readonly #sql: Record<keyof typeof statements, Statement>
@@ -77,7 +64,7 @@ export class SqliteView implements View {
   constructor(database: Database, tables: TablesMirror) {
     this.#tables = tables
     this.inbox = new InboxRows(database, tables, (row) => this.messageHead(row))
-    this.actionRows = new ActionRows(database)
+    this.actions = new ActionRows(database)
     this.workers = new WorkerRows(database)
     this.runs = new RunRows(database)
     this.claims = new ClaimRows(database)
@@ -162,8 +149,7 @@ export class SqliteView implements View {
   }
 
   message(id: string): MessageHead | undefined {
-    const row = this.#sql.message.get(id)
-    return row && this.messageHead(row)
+    return readRow(this.#sql.message.get(id), (row) => this.messageHead(row))
   }
 
   bodyStart({ seq }: MessageHead, chars: number): string {
@@ -172,13 +158,11 @@ export class SqliteView implements View {
 
   *questions(agent: string): Generator<MessageHead | undefined, void, void> {
     const key = this.#tables.agents.get(agent)?.key ?? -1
-    for (let after = 0; ; ) {
-      const rows = this.#sql.directs.all(key, after, directsPerStep) as [number][]
-      for (const [conversation] of rows)
+    const read = (last?: Row) => this.#sql.directs.all(key, last?.[0] ?? 0, directsPerStep)
+    for (const rows of pagesOf(directsPerStep, read)) {
+      for (const [conversation] of rows as [number][])
         for (const row of this.#sql.questions.all(conversation, questionsMax)) yield this.messageHead(row)
       yield
-      if (rows.length < directsPerStep) return
-      after = rows[rows.length - 1]?.[0] as number
     }
   }
 
@@ -213,34 +197,6 @@ export class SqliteView implements View {
 
   hasReacted(agent: string, message: MessageHead, emoji: string): boolean {
     return this.#sql.reacted.get(message.seq, agent, emoji) !== undefined
-  }
-
-  actions(): Iterable<ActionRow> {
-    return this.actionRows.all()
-  }
-
-  action(name: string): ActionRow | undefined {
-    return this.actionRows.byName(name)
-  }
-
-  actionOfTool(tool: string): ActionRow | undefined {
-    return this.actionRows.byTool(tool)
-  }
-
-  invocation(id: string): InvocationRow | undefined {
-    return this.actionRows.invocation(id)
-  }
-
-  runningInvocations(): InvocationRow[] {
-    return this.actionRows.running()
-  }
-
-  unread(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
-    return this.inbox.unread(agent, filter, progress)
-  }
-
-  received(agent: string, filter: InboxFilter, progress?: ScanProgress): Iterable<WaitingMessage | undefined> {
-    return this.inbox.received(agent, filter, progress)
   }
 
   messageHead(row: Row): MessageHead {

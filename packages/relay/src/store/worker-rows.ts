@@ -3,7 +3,7 @@
 import { machineOf } from '../core/journal.ts'
 import type { WorkerRow, WorkerView } from '../core/view.ts'
 import type { BodyKeeper, FactAppliers } from './appliers.ts'
-import type { Database, Row, Statement } from './database.ts'
+import { type Database, type Row, readRow, type Statement } from './database.ts'
 import { withoutNulls } from './tables.ts'
 
 const columns =
@@ -28,13 +28,11 @@ export class WorkerRows implements WorkerView {
   }
 
   byId(id: string): WorkerRow | undefined {
-    const row = this.#sql.byId.get(id)
-    return row && workerOf(row)
+    return readRow(this.#sql.byId.get(id), workerOf)
   }
 
   byName(name: string): WorkerRow | undefined {
-    const row = this.#sql.byName.get(name)
-    return row && workerOf(row)
+    return readRow(this.#sql.byName.get(name), workerOf)
   }
 
   running(): WorkerRow[] {

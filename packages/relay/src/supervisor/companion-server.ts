@@ -2,6 +2,7 @@
 // server has the worker's marker in its environment; it leads a process group of its own.
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
@@ -45,13 +46,11 @@ function isAlive({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid !== undefined && exitCode === null && signalCode === null
 }
 
-function isListening(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path)
-    const end = (is: boolean) => {
-      socket.destroy()
-      resolve(is)
-    }
-    socket.once('connect', () => end(true)).once('error', () => end(false))
-  })
+async function isListening(path: string): Promise<boolean> {
+  const socket = connect(path)
+  const connected = once(socket, 'connect').then(
+    () => true,
+    () => false,
+  )
+  return connected.finally(() => socket.destroy())
 }

@@ -3,6 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
@@ -11,6 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { programFolders } from '@agent-relay/sdk/internal/discover'
 import type { ControlName } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../core/view.ts'
+import { attempt } from '../machine/attempt.ts'
+import { Sequences } from '../machine/sequences.ts'
 import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
 import { acpHarness } from './harness/acp.ts'
@@ -198,15 +201,12 @@ export function runSetupCommand(file: string, args: string[], cwd: string, env: 
   })
 }
 
-function freePort(): Promise<number> {
-  return new Promise((done, fail) => {
-    const server = createServer()
-    server.once('error', fail)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => done(port))
-    })
-  })
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
 }
 
 /** The environment variable by which every process that a worker has started is found again. */
@@ -256,7 +256,7 @@ export function workerEnvironment(env: Env, ...added: Env[]): Record<string, str
 export class HarnessSetups {
   readonly #directory: string
   /** The last run for each harness: two workers that start together must not make one CLI write its file twice at once. */
-  readonly #underWay = new Map<string, Promise<void>>()
+  readonly #underWay = new Sequences()
 
   /** `directory`: the folder that records which set-ups were done. It outlives the workers, and all workspaces of a daemon share it. */
   constructor(directory: string) {
@@ -264,29 +264,18 @@ export class HarnessSetups {
   }
 
   /** Runs `work`, unless it was done before with the same `about`, which is everything that the work depends on. */
-  async runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
+  runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
-    const before = this.#underWay.get(harness)?.catch(() => {}) ?? Promise.resolve()
-    const mine = before.then(async () => {
-      if (this.#read(harness) === mark) return
+    return this.#underWay.run(harness, async () => {
+      if (attempt(() => readFileSync(join(this.#directory, harness), 'utf8')) === mark) return
       await work()
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
       writeFileSync(join(this.#directory, harness), mark, { mode: 0o600 })
     })
-    this.#underWay.set(harness, mine)
-    return mine
   }
 
   /** Forgets that the set-up was done, so that the next start repeats it: the user may have removed its result. */
   forget(harness: string): void {
     rmSync(join(this.#directory, harness), { force: true })
-  }
-
-  #read(harness: string): string | undefined {
-    try {
-      return readFileSync(join(this.#directory, harness), 'utf8')
-    } catch {
-      return undefined
-    }
   }
 }

@@ -7,6 +7,7 @@ import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import type { WorkerTurn } from '../core/workers.ts'
+import { within } from '../machine/within.ts'
 import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import { type Control, type ControlListener, isInTurn } from './control/control.ts'
@@ -369,13 +370,12 @@ export class SupervisedWorker {
 }
 
 async function resolvesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms)
-  })
-  const isThere = await Promise.race([promise.then(() => true), late])
-  clearTimeout(timer)
-  return isThere
+  return (
+    (await within(
+      promise.then(() => true),
+      ms,
+    )) ?? false
+  )
 }
 
 /** Returns the promise's value, if the promise has resolved already. */

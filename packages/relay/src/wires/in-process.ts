@@ -2,26 +2,13 @@
 
 import { ConnectionError } from '@agent-relay/sdk'
 import type { Turn } from '@agent-relay/sdk/internal/client'
-import type { CallName, Hello, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
+import type { CallName, InputOf, OutputOf, WatchName, Welcome } from '@agent-relay/sdk/protocol'
 import { type Closing, errorFrom, type Link, type WatchSink } from '@agent-relay/sdk/wire'
 import type { CallAnswer, Watch } from '../broker/call.ts'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { storeProvisionalName } from '../broker/presence/provisional-names.ts'
 import type { Session } from '../broker/sessions/session.ts'
-import type { Door, SessionOrigin } from '../broker/sessions/standing.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
-
-/** Returns a `Connector` for clients of the SDK that run in this process. */
-export function inProcessConnector(dispatch: Dispatch, origin: SessionOrigin | Door = 'owner') {
-  return async (hello: Hello): Promise<InProcessLink> => {
-    try {
-      const { session, welcome } = await dispatch.openSession(origin, hello)
-      return new InProcessLink(dispatch, session, welcome)
-    } catch (error) {
-      throw errorFrom(toRefusal(error))
-    }
-  }
-}
 
 export class InProcessLink implements Link {
   readonly welcome: Welcome

@@ -2,6 +2,7 @@
 // OpenTelemetry only name the collector, since they are often set for other programs.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
+import { attempt } from '../machine/attempt.ts'
 import { type MetricFamily, metricNamePrefix } from './metrics.ts'
 
 export interface OtlpTarget {
@@ -33,11 +34,7 @@ function headersOf(text: string): Record<string, string> {
 }
 
 function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return attempt(() => decodeURIComponent(text)) ?? text
 }
 
 export interface MetricsExportOptions {

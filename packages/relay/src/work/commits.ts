@@ -2,6 +2,7 @@
 
 import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
+import { within } from '../machine/within.ts'
 import { type Env, Git } from './git.ts'
 
 /** Time after an edit from which a commit in the same second counts as made after the edit: git's commit times are whole seconds. */
@@ -47,14 +48,9 @@ export class GitCommitReader implements CommitReader {
       else roots.set(claim.root, [claim])
     }
     const found = [...roots].map(([root, theirs]) => this.#search(root, theirs, at))
-    let late: NodeJS.Timeout | undefined
-    const none = new Promise<ClaimRow[]>((done) => {
-      late = setTimeout(() => done([]), ms)
-    })
-    const inTime = await Promise.all(found.map((each) => Promise.race([each, none])))
-    clearTimeout(late)
+    const inTime = await Promise.all(found.map((each) => within(each, ms)))
     const asked = new Set(claims.map(keyOf))
-    return inTime.flat().filter((claim) => asked.has(keyOf(claim)))
+    return inTime.flatMap((each) => each ?? []).filter((claim) => asked.has(keyOf(claim)))
   }
 
   /** Shares the result of a search that is under way or ended a moment ago, if the search covers these claims; otherwise asks for the next search. */

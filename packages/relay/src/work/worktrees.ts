@@ -12,6 +12,7 @@ import type {
   WorktreeOptions,
 } from '../broker/workers/worker-runtime.ts'
 import { RefusalError } from '../core/refusal-error.ts'
+import { Sequences } from '../machine/sequences.ts'
 import { projectConfig } from '../machine/trust.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { makeBranch } from './branches.ts'
@@ -43,7 +44,7 @@ export class Worktrees implements WorktreeKeeper {
   /** Ids of workers for which no branch could be made: a branch or worktree of that name belongs to somebody else. */
   readonly #branchless = new Set<string>()
   /** The last queued change to the worktrees of each repository, by the repository's path. */
-  readonly #lastChanges = new Map<string, Promise<unknown>>()
+  readonly #changes = new Sequences()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
     this.#git = new Git(env)
@@ -162,12 +163,7 @@ export class Worktrees implements WorktreeKeeper {
    * half made.
    */
   #afterOthers<T>({ repository }: Worktree, work: () => Promise<T>): Promise<T> {
-    const doing = this.#lastChanges
-    const done = (doing.get(repository) ?? Promise.resolve()).then(work)
-    const forget = () => doing.get(repository) === over && doing.delete(repository)
-    const over: Promise<unknown> = done.then(forget, forget)
-    doing.set(repository, over)
-    return done
+    return this.#changes.run(repository, work)
   }
 
   /** Returns the folder in which this worktree was made: the usual folder, unless the trusted configuration of the worker's directory names another. */

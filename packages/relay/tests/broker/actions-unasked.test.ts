@@ -56,7 +56,7 @@ describe('whose action is shown unasked', () => {
       // What it says of itself counts for nothing.
       await offer(link, name, { authority: 'owner' })
       const { workspace } = (await house.daemon.open('home')).dispatch
-      expect(workspace.store.view.action(name)).toMatchObject({ authority })
+      expect(workspace.store.view.actions.byName(name)).toMatchObject({ authority })
       const local = await socketConnector(socketPathOf(house.dir, 'home'))({ name: `Looker${links.length}` })
       links.push(local)
       const seen = async (input: object) =>
@@ -194,7 +194,7 @@ describe('an attack on the lists', () => {
     }
     await settled()
     const told = agent.notes.length
-    const { session } = workspace.store.view.action('flood.first') as { session: string }
+    const { session } = workspace.store.view.actions.byName('flood.first') as { session: string }
     const input = { description: 'x'.repeat(500), inputSchema: { type: 'object' }, authority: 'token' as const }
     const made = Array.from({ length: 10_000 }, (_, n) =>
       workspace.engine.submit({

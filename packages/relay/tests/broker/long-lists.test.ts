@@ -103,10 +103,10 @@ test('the list of actions holds all of them, each once, read a few at a time', (
     }
   })
   const { view } = world.store
-  const first = [...view.actions()]
+  const first = [...view.actions.all()]
   expect(first.map(({ name }) => name)).toEqual(names)
-  expect([...view.actions()].every((action, at) => action === first[at])).toBe(true)
-  const some = view.actions()[Symbol.iterator]()
+  expect([...view.actions.all()].every((action, at) => action === first[at])).toBe(true)
+  const some = view.actions.all()[Symbol.iterator]()
   some.next()
   // Nothing stands open between two of them: it can be written meanwhile.
   world.store.transact(() => append([{ type: 'action.withdrawn', name: 'do.099', provider: 'ada' }]))

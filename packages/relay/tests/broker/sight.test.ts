@@ -116,7 +116,7 @@ function eventsOf(world: CoreWorld) {
   const hub = new Hub((error) => {
     throw error
   })
-  return { hub, events: new Events(world.store, hub, new LongReads()) }
+  return { hub, events: new Events({ store: world.store, hub, reads: new LongReads() }) }
 }
 
 const heads = (world: CoreWorld): MessageHead[] =>

@@ -10,7 +10,7 @@ import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterEach, expect, it } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { aWhile, until } from '../../../../test/until.ts'
-import { inProcessConnector } from '../../src/wires/in-process.ts'
+import { inProcessConnector } from '../in-process-connector.ts'
 import { HttpWorld } from '../wires/http-world.ts'
 import { launcher } from './cli-world.ts'
 

@@ -69,8 +69,8 @@ test('what was done with it is known elsewhere about a second later, and shown a
   await b.give('inbox.read', 'bob', { messages: [message] })
   await until(() => receiptOf(a, message)?.readAt !== undefined)
   expect(receiptOf(a, message)).toEqual({ ...receiptOf(b, message), session: undefined, until: undefined })
-  expect([...a.store.view.unread('bob', {})]).toEqual([])
-  const events = new Events(a.store, a.hub, new LongReads())
+  expect([...a.store.view.inbox.unread('bob', {})]).toEqual([])
+  const events = new Events({ store: a.store, hub: a.hub, reads: new LongReads() })
   const ada = { agent: 'ada', standing: { rank: 'agent' as const } }
   for (const types of [undefined, ['delivery.*']]) {
     const page = runAllSteps(events.list(ada, { since: 0, limit: 100, types }, new ReadTimeBudget()))
@@ -205,7 +205,7 @@ test('two machines have two people of one name, each written to on its own machi
   expect(outcome(await a.register('kim', kim)).agent).toBe('kim')
   expect(outcome(await b.register('kim', kim)).agent).toBe('kim-laptop')
   const writersTo = (name: string, { store }: SharedDaemon) =>
-    [...store.view.unread(name, {})].flatMap((each) => (each ? [each.head.from] : []))
+    [...store.view.inbox.unread(name, {})].flatMap((each) => (each ? [each.head.from] : []))
   expect([writersTo('kim', a), writersTo('kim-laptop', b)]).toEqual([['ada'], ['bob']])
 })
 

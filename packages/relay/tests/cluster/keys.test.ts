@@ -104,7 +104,7 @@ test('a method that is not listed reads everything', () => {
   const world = new KeyWorld(1, 10)
   const view: View = Object.assign(Object.create(world.store.view), { aNewOne: () => 7 })
   for (const ask of [
-    (asked: View) => [...asked.unread('ada', {})],
+    (asked: View) => [...asked.inbox.unread('ada', {})],
     (asked: View) => asked.workers.taskOf('wk_1'),
     (asked: View) => asked.otherMember('ada', '#build'),
   ]) {

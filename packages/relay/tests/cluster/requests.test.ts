@@ -19,7 +19,7 @@ import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import type { ApprovalRow } from '../../src/core/view.ts'
 import { ClusterFile, type ClusterMembership } from '../../src/machine/cluster-file.ts'
-import { inProcessConnector } from '../../src/wires/in-process.ts'
+import { inProcessConnector } from '../in-process-connector.ts'
 import { acpAgent } from '../supervisor/worker-world.ts'
 import { LaptopAndBox, workspace } from './laptop-and-box.ts'
 import type { Machine } from './machine.ts'
@@ -283,7 +283,7 @@ test('a machine that is allowed speaks for no one else, does nothing twice, and 
   await expect(byRogue(late)).rejects.toThrow()
   // One that was asked just before, and is looked at just after.
   const { approvals, workers } = (await box.open(workspace)).workspace
-  const carriers = { approvals, wishes: workers.wishes, interrupts: workers.interrupts }
+  const carriers = { approvals, wishes: workers.wishes }
   expect(await carryOutRequest(carriers, async () => true, 'rogue', late)).toEqual({ refused: 'machine.not-allowed' })
   expect((await viewOf(box)).approvals.byId(last.row.id)?.closed).toBeUndefined()
   // Whoever comes under the same name is another machine.

@@ -13,7 +13,7 @@ test('what one daemon stores another sees, and both have the same rows', async (
   const sent = await a.give('message.send', 'ada', { to: 'bob', body: 'hello' })
   expect(said(sent)).toBe(4)
   await until(() => b.store.journal.lastSeq === 4)
-  expect([...b.store.view.unread('bob', {})].flatMap((each) => each?.body ?? [])).toEqual(['hello'])
+  expect([...b.store.view.inbox.unread('bob', {})].flatMap((each) => each?.body ?? [])).toEqual(['hello'])
 })
 
 test('commands of one turn share an append and see each other', async () => {

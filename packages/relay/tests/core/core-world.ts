@@ -85,7 +85,7 @@ export class CoreWorld {
   }
 
   unread(agent: string): string[] {
-    return [...this.store.view.unread(agent, {})].flatMap((each) => each?.head.id ?? [])
+    return [...this.store.view.inbox.unread(agent, {})].flatMap((each) => each?.head.id ?? [])
   }
 }
 

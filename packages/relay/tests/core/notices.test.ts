@@ -24,7 +24,9 @@ const tell = (when: NoticeOccasion, { by: asker = 'ada', agent = 'bob', message,
 const awaited = (asker = 'ada') => world.store.view.notices.of(asker).map(({ agent, when }) => `${agent} ${when}`)
 /** What the messages say that the daemon has sent. */
 const told = (to = 'ada') =>
-  [...world.store.view.unread(to, {})].flatMap((each) => (each ? [world.store.view.bodyStart(each.head, 1_000)] : []))
+  [...world.store.view.inbox.unread(to, {})].flatMap((each) =>
+    each ? [world.store.view.bodyStart(each.head, 1_000)] : [],
+  )
 const toldFacts = ['notice.ended', 'message.created']
 /** The daemon's first message to an agent also makes their pair. */
 const typesLast = (decided: Decided) => typesOf(decided).filter((type) => type !== 'conversation.opened')

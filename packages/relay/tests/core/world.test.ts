@@ -18,7 +18,7 @@ test('on one machine alone, no fact names a machine', () => {
   world.give('action.invoke', 'ada', { name: 'do.it', inputJson: '1', inputBytes: 1 })
   expect(JSON.stringify(world.store.journal.read(0, 100))).not.toContain('machine')
   const { view } = world.store
-  const rows = [...view.workers.running(), ...view.runs.running(), ...view.actions(), ...view.runningInvocations()]
+  const rows = [...view.workers.running(), ...view.runs.running(), ...view.actions.all(), ...view.actions.running()]
   expect(rows.map(({ machine }) => machine)).toEqual(rows.map(() => undefined))
 })
 
@@ -37,7 +37,7 @@ test('workers, runs and actions carry the machine that they live on, also after 
   expect(machinesOf(invoked)).toEqual(['desk'])
   const rows = () => {
     const { view } = world.store
-    return [...view.workers.running(), ...view.runs.running(), ...view.actions(), ...view.runningInvocations()]
+    return [...view.workers.running(), ...view.runs.running(), ...view.actions.all(), ...view.actions.running()]
   }
   const before = rows()
   expect(before.map(({ machine }) => machine)).toEqual(['desk', 'desk', 'desk', 'desk'])

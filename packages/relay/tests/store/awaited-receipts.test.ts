@@ -64,7 +64,7 @@ class Copy {
   }
 
   unread(agent: string): string[] {
-    return [...this.store.view.unread(agent, {})].flatMap((each) => each?.head.id ?? [])
+    return [...this.store.view.inbox.unread(agent, {})].flatMap((each) => each?.head.id ?? [])
   }
 }
 

@@ -124,7 +124,7 @@ test('opened again, nothing is migrated and nothing is lost', () => {
   filled()
   const store = new Store(path)
   expect(runAllSteps(store.queries.messageCount(store.journal.lastSeq))).toBe(400)
-  expect([...store.view.unread('ada', {})].filter(Boolean)).toHaveLength(400)
+  expect([...store.view.inbox.unread('ada', {})].filter(Boolean)).toHaveLength(400)
   store.close()
 })
 

@@ -39,7 +39,7 @@ test.each(releases)('a workspace of %s has all its rows, and the same when they 
     ['loop', undefined],
     ['external', undefined],
   ])
-  expect([...view.actions(), ...view.runningInvocations()].map(({ machine }) => machine)).toEqual([
+  expect([...view.actions.all(), ...view.actions.running()].map(({ machine }) => machine)).toEqual([
     undefined,
     undefined,
   ])

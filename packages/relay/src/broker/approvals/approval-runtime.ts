@@ -69,10 +69,3 @@ export interface NewApproval {
 export type ApprovalEnd =
   | { how: 'answered'; choice: string; kind: ApprovalChoice['kind']; words?: string; answers?: string[] }
   | { how: Exclude<ApprovalHow, 'answered'> }
-
-/** The choices that most CLIs offer for a permission. */
-export const permissionChoices: readonly ApprovalChoice[] = [
-  { id: 'allow', kind: 'allow' },
-  { id: 'always', kind: 'always' },
-  { id: 'deny', kind: 'deny' },
-]

@@ -4,19 +4,20 @@
 import {
   type Agent,
   type ApprovalChoice,
-  type ApprovalClosed,
   daemonName,
   type OutputOf,
   type ParsedInputOf,
 } from '@agent-relay/sdk/protocol'
 import { type AnswerInput, isDelegationInForce, type OpenInput } from '../../core/approvals.ts'
+import type { RuleInput } from '../../core/decide.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees, seesAllRuns } from '../../core/sight.ts'
 import type { ApprovalRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import { actorOf, type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import { accepted, submitByDaemon } from '../commands.ts'
 import type { CommandReply } from '../engine.ts'
-import { askerFields, type MachineRequests, type ReceivedRequest, type WordsDelivery } from '../requests.ts'
+import type { MachineRequests, ReceivedRequest, WordsDelivery } from '../requests.ts'
 import { type AgentProcesses, identifyCaller, whyNoPerson } from '../sessions/person.ts'
 import { approvalEndOf, approvalOpenInput, approvalSource, listedApproval, wholeApproval } from './approval-input.ts'
 import { approvalNotice, denialMessage, shortInput, wantedActionText } from './approval-notice.ts'
@@ -126,8 +127,7 @@ export class Approvals implements ApprovalQueue {
   }
 
   async #submitOpen(input: OpenInput): Promise<string | undefined> {
-    const command = { rule: 'approval.open', input, by: daemonName, cause: this.#parts.ids('d') } as const
-    const reply = await this.#parts.engine.submit(command)
+    const reply = await submitByDaemon(this.#parts, 'approval.open', input)
     return 'refusal' in reply ? undefined : (reply.outcome.id as string)
   }
 
@@ -217,8 +217,7 @@ export class Approvals implements ApprovalQueue {
     const answer = () => this.#submitAnswer({ ...input, standing, surface, why }, { by, ...causeOf(asking) })
     const { reply, told } = await answer()
     if (!('refusal' in reply)) return { ...(reply.outcome as AnswerOutcome), ...told }
-    if (reply.refusal.code !== 'approval.elsewhere') throw new RefusalError(reply.refusal)
-    const request = { op: 'approval.answer', id: asking.id, ...askerFields(by, standing), surface, input } as const
+    const request = { op: 'approval.answer', id: asking.id, by, standing, surface, input } as const
     const again = async () => (await answer()).reply
     const { wordsReach, wordsAs } = await this.#requests.ask(reply.refusal, request, again)
     const { agent, tool, choices } = this.#parts.store.view.approvals.byId(input.id) as ApprovalRow
@@ -233,7 +232,7 @@ export class Approvals implements ApprovalQueue {
   ): Promise<WordsDelivery> {
     const who = { by: daemonName, cause, digest }
     const { reply, told } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(reply)
     return told
   }
 
@@ -286,14 +285,8 @@ export class Approvals implements ApprovalQueue {
     return { by: actorOf(asking), surface: speaker.surface }
   }
 
-  async #submitClose(input: {
-    ids: string[]
-    how: Exclude<ApprovalClosed['how'], 'answered'>
-    kind?: ApprovalChoice['kind']
-  }) {
-    const { engine, ids } = this.#parts
-    const reply = await engine.submit({ rule: 'approval.close', input, by: daemonName, cause: ids('d') })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  async #submitClose(input: RuleInput<'approval.close'>): Promise<void> {
+    accepted(await submitByDaemon(this.#parts, 'approval.close', input))
   }
 
   /** Tells the agent's hirer that the agent is blocked; one message covers all approvals that the agent has open at the same time. */

@@ -1,8 +1,7 @@
 // Lists the things that need a person, computed from the tables for each call and the same in every session of that person. core/needs.ts decides which things
 // count.
 
-import type { Need, OutputOf, ParsedInputOf, Worker } from '@agent-relay/sdk/protocol'
-import { limits } from '@agent-relay/sdk/protocol'
+import { limits, type Need, type OutputOf, type ParsedInputOf, type Worker } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
 import { compareUrgency, needKeys } from '../../core/needs.ts'
 import { findOpenQuestions } from '../../core/open-questions.ts'
@@ -10,7 +9,8 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees, seesAll } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { MessageHead } from '../../core/view.ts'
-import { actorOf, type CallContext, causeOf } from '../call.ts'
+import { actorOf, type CallContext } from '../call.ts'
+import { submitCall } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import { daemonStanding } from '../sessions/standing.ts'
 import { wantedActionText } from './approval-notice.ts'
@@ -65,14 +65,13 @@ export async function dismissNeed(
   asking: CallContext,
   { key, through = Number.MAX_SAFE_INTEGER }: ParsedInputOf<'need.dismiss'>,
 ): Promise<OutputOf<'need.dismiss'>> {
-  const { store, engine, reads } = workspace
+  const { store, reads } = workspace
   const by = actorOf(asking)
   const found = await reads.run(findNeeds(workspace, asking), new ReadTimeBudget(), asking.abandoned)
   const need = found.find((each) => each.key === key)
   if (!need && !store.needs.isDismissed(by, key)) throw new RefusalError('need.unknown', { key })
   const input = { key, through: need && Math.min(through, need.head?.seq ?? 0) }
-  const reply = await engine.submit({ rule: 'need.dismiss', input, by, ...causeOf(asking) })
-  if ('refusal' in reply) throw new RefusalError(reply.refusal)
+  await submitCall(workspace, { ...asking, by }, 'need.dismiss', input)
   return {}
 }
 
@@ -135,9 +134,11 @@ function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by
     head,
   })
   // Sorted by journal number, since several questions may have the same time.
-  const asked = [...questions.values()].sort(bySeq).map((head): FoundNeed => {
-    return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
-  })
+  const asked = [...questions.values()]
+    .sort((a, b) => a.seq - b.seq)
+    .map((head): FoundNeed => {
+      return { ...needOf(head), key: needKeys.question(head.id), kind: 'question' }
+    })
   return [
     ...asked.filter(({ key }) => !done.has(key)),
     // All messages in one conversation make one need: ten messages in a row need the person once.
@@ -147,10 +148,6 @@ function* messageNeeds({ store, waits, mentions }: NeedsWorkspace, { session, by
       return { ...needOf(newest), ...many, since: timeOf(oldest.at) }
     }),
   ]
-}
-
-function bySeq(a: MessageHead, b: MessageHead): number {
-  return a.seq - b.seq
 }
 
 function timeOf(at: number): string {

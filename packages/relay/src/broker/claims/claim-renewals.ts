@@ -1,10 +1,11 @@
 // Extends claims (files that an agent is editing) when their holders edit again. An agent may edit a file many times a minute, so the edits are kept in memory
 // and written to the journal once a minute, with the time of the last edit. A daemon that is killed loses up to a minute of them.
 
-import { daemonName, limits } from '@agent-relay/sdk/protocol'
+import { limits } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import type { WorkspaceParts } from '../call.ts'
+import { submitByDaemon } from '../commands.ts'
 
 export class ClaimRenewals {
   readonly #parts: Pick<WorkspaceParts, 'engine' | 'clock' | 'ids'>
@@ -35,10 +36,9 @@ export class ClaimRenewals {
   }
 
   #submit(): void {
-    const { engine, ids } = this.#parts
     this.#alarm = undefined
     const edits = [...this.#edits.values()]
     this.#edits.clear()
-    void engine.submit({ rule: 'claim.renew', input: { edits }, by: daemonName, cause: ids('d') })
+    void submitByDaemon(this.#parts, 'claim.renew', { edits })
   }
 }

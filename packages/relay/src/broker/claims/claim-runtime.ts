@@ -1,6 +1,7 @@
 // Interfaces about claims (files that an agent is editing): finding claimed files that were committed with git, and checking edits that a worker's protocol
 // reports.
 
+import type { ParsedInputOf } from '@agent-relay/sdk/protocol'
 import type { ClaimRow } from '../../core/view.ts'
 
 /** Finds claimed files that were committed. Implemented in work/commits.ts. */
@@ -9,13 +10,8 @@ export interface CommitReader {
   findCommitted(claims: readonly ClaimRow[], limit: { at: number; ms: number }): Promise<ClaimRow[]>
 }
 
-/** The files that an agent's tool call is about to write, as in the input of `claim.edit`. */
-export interface EditedFiles {
-  cwd: string
-  files: string[]
-  trees?: string[]
-  git?: { command: string; directory: string }
-}
+/** The files that an agent's tool call is about to write. */
+export type EditedFiles = ParsedInputOf<'claim.edit'>
 
 /** Checks the edits of a worker that are reported by the worker's protocol and not by a hook. Implemented in worker-edits.ts. */
 export interface EditChecker {

@@ -2,23 +2,16 @@
 // files a path means, which files were committed, and which holders are gone; core/claims.ts decides, and claim-texts.ts has the texts for agents.
 
 import { createHash } from 'node:crypto'
-import {
-  type Claim,
-  daemonName,
-  type InputOf,
-  limits,
-  type OutputOf,
-  type ParsedInputOf,
-} from '@agent-relay/sdk/protocol'
+import { type Claim, type InputOf, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { type CheckoutFile, type EditInput, findClaimConflicts, isClaimInForce } from '../../core/claims.ts'
-import type { RuleInput } from '../../core/decide.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader } from '../../core/sight.ts'
 import type { ClaimRow } from '../../core/view.ts'
 import { type Alarm, isAhead } from '../../machine/clock.ts'
 import { type LateEdit, sweepLateEdits, takeLateEdits } from '../../machine/late-edits.ts'
 import { pathProbe } from '../../machine/path-probe.ts'
-import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import type { CallContext, WorkspaceParts } from '../call.ts'
+import { submitByDaemon, submitCall, tellAgent } from '../commands.ts'
 import { dayTokenMs } from '../sessions/credentials.ts'
 import { ClaimHintFile, liveAgents } from './claim-hint.ts'
 import { ClaimRenewals } from './claim-renewals.ts'
@@ -83,7 +76,7 @@ export class Claims {
     await this.#endCommitted(Object.values(first).flat(), commitsMs)
     const before = store.journal.lastSeq === seq ? first : findClaimConflicts(store.view, command)
     seq = store.journal.lastSeq
-    const { outcome, seq: decidedAt } = await this.#submit('claim.edit', asking, asked)
+    const { outcome, seq: decidedAt } = await submitCall(this.#parts, asking, 'claim.edit', asked)
     const { isDenied } = outcome
     if (!isDenied) this.#renew(command)
     // Other commands were decided before this edit and may have claimed its files: find the conflicts again.
@@ -110,7 +103,7 @@ export class Claims {
     const { store, sessions } = this.#parts
     const claims = () => places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
     await this.#endCommitted(claims(), listMs)
-    await this.#submit('claim.add', asking, { places })
+    await submitCall(this.#parts, asking, 'claim.add', { places })
     return { claims: claims().map((claim) => claimFrom(claim)) }
   }
 
@@ -118,7 +111,7 @@ export class Claims {
     const places = await placesOf(input, asking.by)
     const { store, sessions } = this.#parts
     const claims = places.flatMap(({ path }) => store.view.claims.at(path, sessions.machine) ?? [])
-    await this.#submit('claim.drop', asking, { places, standing: asking.session.standing })
+    await submitCall(this.#parts, asking, 'claim.drop', { places, standing: asking.session.standing })
     return { claims: claims.map((claim) => claimFrom(claim)) }
   }
 
@@ -219,44 +212,33 @@ export class Claims {
       // The path is hashed, since it may be longer than the cause (id) of a command.
       const path = createHash('sha256').update(`${theirs[0]?.path}`).digest('hex')
       const about = `${how.git === undefined ? 'edit' : 'git'}/${path}/${newest}/${by}`
-      this.#send(holder, claimNoticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
-      if (!how.isDenied) this.#send(by, claimNoticeText(by, theirs, 'agent', how), `claim/${by}/of/${holder}/${about}`)
+      void tellAgent(this.#parts, holder, claimNoticeText(by, theirs, 'holder', how), `claim/${holder}/${about}`)
+      if (!how.isDenied)
+        void tellAgent(this.#parts, by, claimNoticeText(by, theirs, 'agent', how), `claim/${by}/of/${holder}/${about}`)
     }
-  }
-
-  #send(to: string, body: string, cause: string): void {
-    const input = { to, body, kind: 'status' as const }
-    void this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
   }
 
   /** Ends the claims on files that were committed since their holders last edited them. If git does not answer in time, the claims stay. */
   async #endCommitted(claims: readonly ClaimRow[], ms: number): Promise<void> {
-    const { engine, ids, sessions, clock } = this.#parts
+    const { sessions, clock } = this.#parts
     const here = claims.filter(({ machine }) => machine === sessions.machine)
     if (!this.#commits || here.length === 0) return
     const current = here.map((claim) => this.#renewals.current(claim))
     const found = new Set((await this.#commits.findCommitted(current, { at: clock.now(), ms })).map(({ path }) => path))
     const committed = here.filter(({ path }) => found.has(path))
-    if (committed.length > 0)
-      await engine.submit({ rule: 'claim.end', input: { committed }, by: daemonName, cause: ids('d') })
+    if (committed.length > 0) await submitByDaemon(this.#parts, 'claim.end', { committed })
   }
 
   #onSession(agent: string): void {
-    const { sessions, engine, ids, clock, store } = this.#parts
+    const { sessions, clock, store } = this.#parts
     this.#leavingAlarms.get(agent)?.cancel()
     this.#leavingAlarms.delete(agent)
     if (sessions.isLive(agent) || !store.view.claims.of(agent).some(({ how }) => how === 'edit')) return
     const leaving = clock.after(holderGoneMs, () => {
       this.#leavingAlarms.delete(agent)
-      void engine.submit({ rule: 'claim.end', input: { agent }, by: daemonName, cause: ids('d') })
+      void submitByDaemon(this.#parts, 'claim.end', { agent })
     })
     this.#leavingAlarms.set(agent, leaving)
-  }
-
-  async #submit<R extends 'claim.edit' | 'claim.add' | 'claim.drop'>(rule: R, asking: ClaimAsker, input: RuleInput<R>) {
-    const reply = await this.#parts.engine.submit({ rule, input, by: asking.by, ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return reply
   }
 
   /** Returns the task of a claim's holder, for readers that may see the task: the holder's parent and people. */

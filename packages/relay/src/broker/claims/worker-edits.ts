@@ -2,8 +2,8 @@
 // protocol can deny an edit but not say why, so the reason is sent as a message.
 
 import { createHash } from 'node:crypto'
-import { daemonName } from '@agent-relay/sdk/protocol'
 import type { WorkspaceCore } from '../call.ts'
+import { tellAgent } from '../commands.ts'
 import type { EditChecker, EditedFiles } from './claim-runtime.ts'
 import type { Claims } from './claims.ts'
 
@@ -50,7 +50,6 @@ export class WorkerEdits implements EditChecker {
   /** Sends the agent the reason why its edit was denied. The same text is stored only once. */
   #tell(agent: string, body: string): void {
     const cause = `claim/${agent}/denied/${createHash('sha256').update(body).digest('hex')}`
-    const input = { to: agent, body, kind: 'status' as const }
-    void this.#workspace.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+    void tellAgent(this.#workspace, agent, body, cause)
   }
 }

@@ -1,13 +1,6 @@
 // Sends messages to addresses in other workspaces of this daemon: `frontend:Designer`, `frontend:lead`, `frontend:*`, `*:*`.
 
-import {
-  type NotReached,
-  type ParsedInputOf,
-  type Refusal,
-  type RefusalCode,
-  refusal,
-  type Unreachable,
-} from '@agent-relay/sdk/protocol'
+import { type OutputOf, type ParsedInputOf, type Refusal, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { findLead } from '../../core/agents.ts'
 import { broadcast, directKey, isChannel } from '../../core/conversations.ts'
 import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
@@ -37,21 +30,7 @@ export async function assertMayWriteTo(
   throw new RefusalError('auth.denied', { why })
 }
 
-export interface FailedSend {
-  to: string
-  code: RefusalCode
-  message: string
-}
-
-export interface SendToWorkspacesOutcome {
-  id: string
-  seq: number
-  to: string
-  away: string[]
-  unreachable?: Unreachable[]
-  notReached?: NotReached[]
-  failed?: FailedSend[]
-}
+type SendToWorkspacesOutcome = Omit<OutputOf<'message.send'>, 'reply'>
 
 /** Splits an address into a workspace and the rest; undefined if the address names no workspace and so means the sender's own. */
 export function workspaceAddress(to: string | string[]): { workspace: string; rest: string } | undefined {
@@ -108,7 +87,7 @@ export async function sendToWorkspaces(
   const others = workspace === '*' ? neighbours.names().filter((name) => name !== home.name) : [workspace]
   const targets = workspace === '*' ? [home.name, ...others] : others
   const outcome: SendToWorkspacesOutcome = { id: '', seq: home.store.journal.lastSeq, to, away: [] }
-  const failed: FailedSend[] = []
+  const failed: { to: string; code: RefusalCode; message: string }[] = []
   let tried = 0
   for (const name of targets) {
     const stored = neighbours.visit(name, (target) => sendToWorkspace(target, home, asking, input, rest, outcome))

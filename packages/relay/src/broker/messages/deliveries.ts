@@ -4,36 +4,28 @@
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
 import { RefusalError, toRefusal } from '../../core/refusal-error.ts'
-import type { Clock } from '../../machine/clock.ts'
-import type { Store } from '../../store/store.ts'
 import type { Sink, Watch, WorkspaceParts } from '../call.ts'
 import type { Session } from '../sessions/session.ts'
-import type { Sessions } from '../sessions/sessions.ts'
 import { submitTake } from './inbox.ts'
 
 const deliveryBatchMax = 64
 
 export class Deliveries {
   readonly #parts: WorkspaceParts
-  readonly #store: Store
-  readonly #clock: Clock
-  readonly #sessions: Sessions
   readonly #byAgent = new Map<string, Set<InboxFollower>>()
   readonly #byConversation = new Map<string, Set<InboxFollower>>()
 
-  constructor(options: WorkspaceParts) {
-    this.#parts = options
-    this.#store = options.store
-    this.#clock = options.clock
-    this.#sessions = options.sessions
-    options.hub.listen((entries) => this.#wakeFor(entries))
+  constructor(parts: WorkspaceParts) {
+    this.#parts = parts
+    parts.hub.listen((entries) => this.#wakeFor(entries))
     // When a session ends, the messages that were reserved for it can be taken by others, so these look again.
-    options.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
+    parts.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
   follow(session: Session, since: number | undefined, sink: Sink): Watch {
+    const { store, clock, sessions } = this.#parts
     const agent = session.agent as string
-    const hold = this.#sessions.openHold(session)
+    const hold = sessions.openHold(session)
     const end = (refused: Refusal) => {
       watch.stop()
       sink.end(refused)
@@ -41,15 +33,15 @@ export class Deliveries {
     const whom = { agent, hold: hold.id, since }
     const follower = new InboxFollower(this.#parts, whom, { ...sink, end })
     addFollower(this.#byAgent, agent, follower)
-    for (const conversation of this.#store.queries.conversationsOf(agent))
+    for (const conversation of store.queries.conversationsOf(agent))
       addFollower(this.#byConversation, conversation, follower)
     const lookAgain = () => {
       follower.wake()
-      alarm = this.#clock.after(limits.lookAgainMs, lookAgain)
+      alarm = clock.after(limits.lookAgainMs, lookAgain)
     }
-    let alarm = this.#clock.after(0, lookAgain)
+    let alarm = clock.after(0, lookAgain)
     const watch = {
-      seq: this.#store.journal.lastSeq,
+      seq: store.journal.lastSeq,
       drained: () => follower.wake(),
       stop: () => {
         alarm.cancel()

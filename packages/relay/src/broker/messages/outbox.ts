@@ -2,19 +2,13 @@
 // order. If a message cannot be sent even then, its sender is told.
 
 import { oneLine } from '@agent-relay/sdk/internal/clean'
-import {
-  daemonName,
-  limits,
-  type OutputOf,
-  type ParsedInputOf,
-  type Refusal,
-  type RefusalCode,
-} from '@agent-relay/sdk/protocol'
+import { limits, type OutputOf, type ParsedInputOf, type Refusal, type RefusalCode } from '@agent-relay/sdk/protocol'
 import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
 import { seesAll } from '../../core/sight.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import type { QueuedSend } from '../../store/outbox-rows.ts'
 import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import { tellAgent } from '../commands.ts'
 
 /** Interval of attempts to reach the shared workspace again. */
 const outboxRetryMs = 1_000
@@ -163,12 +157,7 @@ export class Outbox {
     const { to } = JSON.parse(input) as QueuedInput
     const names = oneLine(typeof to === 'string' ? to : to.join(', '))
     const body = `Your message to ${names}, queued at ${new Date(at).toISOString()}, was not sent: ${why}`
-    const reply = await this.#parts.engine.submit({
-      rule: 'message.send',
-      input: { to: by, body, kind: 'status' },
-      by: daemonName,
-      cause: `${cause} unsent`,
-    })
+    const reply = await tellAgent(this.#parts, by, body, `${cause} unsent`)
     return !('refusal' in reply) || !(this.mayWait(reply.refusal) || isClosing(reply.refusal))
   }
 }

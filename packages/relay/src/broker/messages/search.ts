@@ -44,32 +44,24 @@ interface MessageSearchOptions {
 }
 
 export class MessageSearch {
-  readonly #store: Store
-  readonly #engine: Engine
-  readonly #reads: LongReads
+  readonly #options: MessageSearchOptions
   readonly #load = new LoadMeter()
-  readonly #path: string
-  readonly #partEntries: number | undefined
   #opened: SearchIndex | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
   /** The size of the search index on the disk. */
   get bytes(): number {
-    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0
+    return statSync(this.#options.path, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  constructor({ store, engine, hub, reads, path, partEntries }: MessageSearchOptions) {
-    this.#partEntries = partEntries
-    this.#store = store
-    this.#engine = engine
-    this.#reads = reads
-    this.#path = path
-    hub.listen(() => this.#scheduleFill(fillRestMs))
+  constructor(options: MessageSearchOptions) {
+    this.#options = options
+    options.hub.listen(() => this.#scheduleFill(fillRestMs))
   }
 
   *find(reader: Reader, asked: SearchQuery, pace: ReadTimeLimit): Steps<SearchAnswer> {
-    const top = Math.min(this.#store.journal.lastSeq, (asked.before ?? Number.MAX_SAFE_INTEGER) - 1)
+    const top = Math.min(this.#options.store.journal.lastSeq, (asked.before ?? Number.MAX_SAFE_INTEGER) - 1)
     const fields = yield* this.#ranges(reader, asked.channel, top)
     const page = new Page(asked.limit)
     if (fields.length === 0 || top < 1) return page.end()
@@ -99,7 +91,7 @@ export class MessageSearch {
 
   /** Returns the ranges of entries to search: all entries for the key's holder, for anybody else the times that they spent in each conversation. */
   *#ranges(reader: Reader, channel: string | undefined, top: number): Steps<SearchRange[]> {
-    const { visible, view } = this.#store
+    const { visible, view } = this.#options.store
     const isAll = seesAll(reader)
     if (isAll && channel === undefined) return [{ conversation: undefined, firstSeq: 1, lastSeq: top }]
     if (isAll) {
@@ -139,7 +131,7 @@ export class MessageSearch {
 
   /** Returns a found message if the reader may see it: the index only says where to look, and the rule of core/sight.ts decides. */
   #visibleMessage(reader: Reader, seq: number, { from, channel }: SearchQuery): Message | undefined {
-    const { queries, view } = this.#store
+    const { queries, view } = this.#options.store
     const head = queries.headAt(seq)
     if (!head || !sees(view, reader, 'message', head)) return undefined
     if ((from !== undefined && head.from !== from) || (channel !== undefined && head.conversation !== channel))
@@ -169,8 +161,9 @@ export class MessageSearch {
 
   /** Returns the search index, which is opened when it is first needed: an idle workspace keeps no second database open. */
   #index(): SearchIndex {
-    const { database, journal } = this.#store
-    this.#opened ??= new SearchIndex(database, this.#path, () => journal.lastSeq, this.#partEntries)
+    const { store, path, partEntries } = this.#options
+    const { database, journal } = store
+    this.#opened ??= new SearchIndex(database, path, () => journal.lastSeq, partEntries)
     return this.#opened
   }
 
@@ -180,7 +173,8 @@ export class MessageSearch {
       this.#timer = undefined
       if (this.#isClosed) return
       // Commands and reads go first, and a busy daemon has no time for filling: a search fills the parts that it needs by itself.
-      const isBusy = !this.#engine.isIdle || this.#reads.size > 0 || this.#load.isHigh(performance.now())
+      const { engine, reads } = this.#options
+      const isBusy = !engine.isIdle || reads.size > 0 || this.#load.isHigh(performance.now())
       if (isBusy) return this.#scheduleFill(busyRestMs)
       try {
         if (this.#fillSome()) this.#scheduleFill(0)

@@ -5,11 +5,9 @@ import { setMaxListeners } from 'node:events'
 import type { Message } from '@agent-relay/sdk/protocol'
 import { answerPlaces } from '../../core/answers.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
-import type { Clock } from '../../machine/clock.ts'
-import type { Store } from '../../store/store.ts'
-import type { Hub } from '../hub.ts'
+import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
-import type { OtherMachines, RemoteWait, ReportedWait } from '../sharing.ts'
+import type { RemoteWait, ReportedWait } from '../sharing.ts'
 import { type Absence, absenceText, longAbsenceMs, namesText } from './availability.ts'
 
 const agentAddress = /^[^#*][^*]*$/
@@ -48,21 +46,17 @@ export interface WaitLimits {
 
 type EndCode = 'wait.timeout' | 'wait.gone' | 'wait.cycle' | 'wait.cancelled' | 'daemon.stopping'
 
+type WaitParts = Pick<WorkspaceCore, 'store' | 'hub' | 'clock' | 'otherMachines'>
+
 export class Waits {
-  readonly #store: Store
-  readonly #hub: Hub
-  readonly #clock: Clock
-  readonly #otherMachines: OtherMachines
+  readonly #parts: WaitParts
   readonly #open = new Set<Wait>()
   readonly #changed = new Set<() => void>()
   readonly #stop = new AbortController()
 
-  constructor(store: Store, hub: Hub, clock: Clock, otherMachines: OtherMachines) {
-    this.#store = store
-    this.#hub = hub
-    this.#clock = clock
-    this.#otherMachines = otherMachines
-    otherMachines.onNews(() => this.#endCircles())
+  constructor(parts: WaitParts) {
+    this.#parts = parts
+    parts.otherMachines.onNews(() => this.#endCircles())
     // Every wait adds a listener to this signal. Many listeners are no leak here, but Node would warn at the eleventh.
     setMaxListeners(0, this.#stop.signal)
   }
@@ -72,7 +66,7 @@ export class Waits {
     const on = typeof to === 'string' && agentAddress.test(to) ? to : undefined
     const circle = on === undefined ? undefined : this.#path(on, by)
     if (circle) throw new RefusalError('wait.cycle', { to: on, circle: [circleText(by, circle)] })
-    const wait: Wait = { by, on, since: { at: this.#clock.now(), steady: this.#clock.steady() } }
+    const wait: Wait = { by, on, since: { at: this.#parts.clock.now(), steady: this.#parts.clock.steady() } }
     this.#open.add(wait)
     return wait
   }
@@ -159,20 +153,20 @@ export class Waits {
       wait.end = (circle) => fail('wait.cycle', { circle: [circle] })
       const abandon = () => fail('wait.cancelled')
       const stop = () => fail('daemon.stopping')
-      const stopListening = this.#hub.listen((entries) => {
+      const stopListening = this.#parts.hub.listen((entries) => {
         if (entries.some(({ facts }) => facts.some(({ type }) => type === 'message.created'))) look()
       })
       const { timeoutMs } = limits
-      const deadline = this.#clock.after(timeoutMs, () =>
+      const deadline = this.#parts.clock.after(timeoutMs, () =>
         fail('wait.timeout', { ms: timeoutMs, ...awayDetails(limits.away()) }),
       )
       const checkGone = () => {
         const absence = this.#absence(wait, limits)
         const ms = absence?.ms ?? 0
         if (absence && ms >= longAbsenceMs) return fail('wait.gone', { ...absenceText(absence), awayMs: ms })
-        gone = this.#clock.after(longAbsenceMs - ms, checkGone)
+        gone = this.#parts.clock.after(longAbsenceMs - ms, checkGone)
       }
-      let gone = this.#clock.after(longAbsenceMs, checkGone)
+      let gone = this.#parts.clock.after(longAbsenceMs, checkGone)
       ended.addEventListener('abort', abandon)
       this.#stop.signal.addEventListener('abort', stop)
       // The caller may have given up while the message was being written: its signal has fired already, and will not fire again.
@@ -193,13 +187,13 @@ export class Waits {
    */
   #absence({ since }: Wait, { waitsForReturn, absence }: WaitLimits): Absence | undefined {
     const found = absence()
-    const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#clock.steady() - since.steady
+    const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#parts.clock.steady() - since.steady
     return waitsForReturn && !isSince ? undefined : found
   }
 
   /** Finds the awaited answer as core/answers.ts defines it. A direct message that replies to nothing counts only if one agent alone was asked. */
   #findReply({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: AwaitedReply): Message | undefined {
-    const { queries, view } = this.#store
+    const { queries, view } = this.#parts.store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
     const sent = { conversation, n: afterN, seq: afterSeq, from: by }
     const places = answerPlaces(asked, thread !== undefined).filter((place) => place !== 'pair' || on !== undefined)
@@ -213,7 +207,7 @@ export class Waits {
   /** Yields the open waits of this machine and of the other machines. */
   *#all(): Generator<Wait> {
     yield* this.#open
-    for (const told of this.#otherMachines.waits()) {
+    for (const told of this.#parts.otherMachines.waits()) {
       const wait = this.#waitFromElsewhere(told)
       if (wait) yield wait
     }
@@ -221,7 +215,7 @@ export class Waits {
 
   /** Converts a wait that another machine has reported. Undefined if its answer is stored here already, or if that machine is not the sender's home. */
   #waitFromElsewhere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     if (view.home(by)?.machine !== machine) return undefined
     const wait: Wait = { by, on, since: { at: since, steady: 0 } }
     const head = view.message(message)
@@ -237,7 +231,7 @@ export class Waits {
    */
   #endCircles(): void {
     // Without waits on other machines there can be no circle: `open` refuses every circle on this machine.
-    if (this.#otherMachines.waits().length === 0) return
+    if (this.#parts.otherMachines.waits().length === 0) return
     for (const wait of [...this.#open]) {
       const { by, on, awaited, end } = wait
       const circle = on === undefined || !awaited ? undefined : this.#path(on, by)

@@ -1,10 +1,11 @@
 // The interface of runs for the runner (runs/runner.ts), which reads runs and reports on them. Keeps in memory what is needed only while a run goes on. runs.ts
 // answers agents.
 
-import { daemonName, limits, type SpendNoted } from '@agent-relay/sdk/protocol'
+import { limits, type SpendNoted } from '@agent-relay/sdk/protocol'
 import { daemonEndReasons } from '../../core/needs.ts'
 import type { RunRow } from '../../core/view.ts'
 import type { WorkspaceParts } from '../call.ts'
+import { submitByDaemon } from '../commands.ts'
 import { daemonStanding, type Standing, standingWithoutRights } from '../sessions/standing.ts'
 import { spawnRight } from '../workers/spawning.ts'
 import { recordSpend } from '../workers/spend.ts'
@@ -83,15 +84,11 @@ export class RunReports implements RunLedger {
   }
 
   async complete(run: string, summary: string): Promise<void> {
-    const { engine, ids } = this.#parts
-    const input = { run, summary, standing: daemonStanding }
-    await engine.submit({ rule: 'run.complete', input, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'run.complete', { run, summary, standing: daemonStanding })
   }
 
   async end(run: string, reason: string): Promise<void> {
-    const { engine, ids } = this.#parts
-    const input = { run, reason, standing: daemonStanding }
-    await engine.submit({ rule: 'run.stop', input, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'run.stop', { run, reason, standing: daemonStanding })
   }
 
   async recordSpend(run: string, n: number, spend: Pick<SpendNoted, 'model' | 'tokens'>): Promise<void> {

@@ -1,7 +1,7 @@
 // The operations on runs that agents use: start a run, ask for its status, complete it, stop it. The runner reports on runs in run-reports.ts.
 
 import { clisWith } from '@agent-relay/sdk/internal/clis'
-import type { HarnessName, Ids, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
+import type { HarnessName, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
 import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
 import { findFormerRun } from '../../core/repeat-work.ts'
@@ -9,9 +9,8 @@ import { mayEnd } from '../../core/runs.ts'
 import { hasCredential, isRunIdEnough, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
-import type { Store } from '../../store/store.ts'
 import { actorOf, type CallContext, causeOf, readerOf, type WorkspaceParts } from '../call.ts'
-import type { Engine } from '../engine.ts'
+import { submitCall } from '../commands.ts'
 import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import { tokenStanding } from '../sessions/standing.ts'
 import { WholeTexts } from '../whole-texts.ts'
@@ -30,22 +29,16 @@ const runClis = clisWith('run').map(({ name }) => name)
 type WantedRun = Omit<ParsedInputOf<'run.start'>, 'contract'> & { contract: string; parent?: string }
 
 export class Runs {
-  readonly #store: Store
-  readonly #engine: Engine
+  readonly #parts: WorkspaceParts
   readonly #workers: Workers
-  readonly #ids: Ids
-  readonly #machine: string | undefined
   /** The runner reads runs and reports on them here. */
   readonly reports: RunReports
   readonly payloads: Payloads
   readonly #loop: LoopSettings | undefined
 
   constructor(parts: WorkspaceParts, workers: Workers, loop?: LoopSettings) {
-    this.#store = parts.store
-    this.#engine = parts.engine
+    this.#parts = parts
     this.#workers = workers
-    this.#ids = parts.ids
-    this.#machine = parts.sessions.machine
     this.reports = new RunReports(parts, workers)
     this.payloads = new Payloads(parts)
     this.#loop = loop
@@ -65,7 +58,7 @@ export class Runs {
       throw new RefusalError('input.invalid', { operation: 'run.start', why })
     }
     const cwd = harness === 'external' ? input.cwd : this.#assertMayStart(asking, hirer, harness, input.cwd)
-    const mint = this.#ids('run')
+    const mint = this.#parts.ids('run')
     const token = newSecret('at')
     const loopToken = harness === 'loop' ? token : undefined
     // A contract keeps its author's rights if another agent repeats it. The author's session is not known any more, so the built-in loop gets the rights of a
@@ -73,7 +66,7 @@ export class Runs {
     const asker = harness === 'loop' && hirer !== by ? tokenStanding : asking.session.standing
     this.reports.prepare(mint, { asker, token: loopToken })
     const tokenHash = harness === 'loop' ? hashSecret(token) : undefined
-    const reply = await this.#engine.submit({
+    const reply = await this.#parts.engine.submit({
       rule: 'run.start',
       input: { contract, harness, model, cwd, agent, worktree, again, parent: hirer, tokenHash },
       by,
@@ -95,7 +88,10 @@ export class Runs {
   #wanted(asking: CallContext, { again, contract, ...asked }: ParsedInputOf<'run.start'>): WantedRun {
     // Without `again`, the schema makes sure that a contract is given.
     if (again === undefined) return { ...asked, contract: contract as string }
-    const former = findFormerRun(this.#store.view, readerOf(asking), { run: again, machine: this.#machine })
+    const former = findFormerRun(this.#parts.store.view, readerOf(asking), {
+      run: again,
+      machine: this.#parts.sessions.machine,
+    })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, harness, model, cwd, worktree, agent, parent } = former.run
     const told = harness === 'external' ? { agent } : {}
@@ -154,7 +150,7 @@ export class Runs {
       const place = this.#workers.assertMayStart(standing, by, { cwd })
       return cwd === undefined ? undefined : place.cwd
     }
-    const isFree = spawnRight(standing, this.#store.view.policy()) === 'any'
+    const isFree = spawnRight(standing, this.#parts.store.view.policy()) === 'any'
     if (!isFree && this.#loop?.startsServers(cwd)) this.#workers.assertMayStart(standing, by, { cwd })
     return cwd
   }
@@ -167,7 +163,7 @@ export class Runs {
   ): Promise<OutputOf<'run.status'>> {
     const reader = readerOf(asking)
     const texts = new WholeTexts(whole)
-    const { view } = this.#store
+    const { view } = this.#parts.store
     const { runs } = view
     const known = runs.byIds(ids)
     const statusOf = async (id: string) => {
@@ -190,7 +186,7 @@ export class Runs {
     { status, limit = listDefault, whole = false }: ParsedInputOf<'run.list'>,
     url?: string,
   ): Steps<OutputOf<'run.list'>> {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     const reader = readerOf(asking)
     const texts = new WholeTexts(whole)
     const rows = yield* view.runs.list(seesAllRuns(view, reader) ? undefined : reader.agent, status, limit)
@@ -204,22 +200,19 @@ export class Runs {
 
   async complete(asking: CallContext, input: ParsedInputOf<'run.complete'>, url?: string): Promise<Run> {
     const { run, summary } = input
-    const by = actorOf(asking)
     const { standing } = asking.session
     const row = this.#row(run)
     // Compresses the payload only if the run is likely to take it; the rule itself decides at the commit.
     const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
     const packed = isWanted && input.payload !== undefined ? await packPayload(input.payload) : {}
     const submitted = { run, summary, standing, ...packed }
-    const reply = await this.#engine.submit({ rule: 'run.complete', input: submitted, by, ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    await submitCall(this.#parts, { ...asking, by: actorOf(asking) }, 'run.complete', submitted)
     return this.#describe(this.#row(run) as RunRow, asking, url)
   }
 
   async stop(asking: CallContext, { run, reason }: ParsedInputOf<'run.stop'>, url?: string): Promise<Run> {
     const input = { run, reason, standing: asking.session.standing }
-    const reply = await this.#engine.submit({ rule: 'run.stop', input, by: actorOf(asking), ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    await submitCall(this.#parts, { ...asking, by: actorOf(asking) }, 'run.stop', input)
     return this.#describe(this.#row(run) as RunRow, asking, url)
   }
 
@@ -238,29 +231,29 @@ export class Runs {
   /** Returns a run. Refuses one that the asker may not see as unknown. */
   #visibleRun(asking: CallContext, run: string, rule: typeof seesById = seesById): RunRow {
     const row = this.#row(run)
-    if (row && rule(this.#store.view, readerOf(asking), 'run', row)) return row
+    if (row && rule(this.#parts.store.view, readerOf(asking), 'run', row)) return row
     throw new RefusalError('run.unknown', { run })
   }
 
   #row(id: string): RunRow | undefined {
-    return this.#store.view.runs.byId(id)
+    return this.#parts.store.view.runs.byId(id)
   }
 
   /** Whether the agent carries out a run, and so must be able to complete it. */
   isCarriedOutBy(agent: string): boolean {
-    return this.#store.view.runs.currentRunOf(agent) !== undefined
+    return this.#parts.store.view.runs.currentRunOf(agent) !== undefined
   }
 
   /** Sends the run's contract to the agent that was named for the run, as a message from the asker. A repeated start does not send it again. */
   async #sendContract(id: string, agent: string, parent: string, contract: string): Promise<void> {
     const how = `Contract ${id} is yours. When it is done: agent_complete(agent_id="${id}", summary, payload).`
     const input = { to: agent, body: `${how}\n\n${contract}`, kind: 'directive' as const }
-    const reply = await this.#engine.submit({ rule: 'message.send', input, by: parent, cause: `${id}/contract` })
+    const reply = await this.#parts.engine.submit({ rule: 'message.send', input, by: parent, cause: `${id}/contract` })
     if ('refusal' in reply) await this.reports.end(id, `${agent} could not be told: ${reply.refusal.message}`)
   }
 
   #whole(row: RunRow, reader: Reader, texts: WholeTexts): Pick<Run, 'contract'> {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     return texts.hasRoom && sees(view, reader, 'run', row) ? { contract: texts.add(view.runs.contract(row.id)) } : {}
   }
 
@@ -270,8 +263,8 @@ export class Runs {
     if (model !== undefined) run.model = model
     if (again !== undefined) run.again = again
     const reader = readerOf(asking)
-    const isCounted = parent === reader.agent || sees(this.#store.view, reader, 'spend', { agent })
-    const spend = isCounted && hasCredential(asking.session) ? this.#store.spend.ofRun(id) : undefined
+    const isCounted = parent === reader.agent || sees(this.#parts.store.view, reader, 'spend', { agent })
+    const spend = isCounted && hasCredential(asking.session) ? this.#parts.store.spend.ofRun(id) : undefined
     if (spend) run.spend = spend
     const ended = endedAt === undefined ? undefined : new Date(endedAt).toISOString()
     if (status === 'completed') Object.assign(run, { completedAt: ended, summary })
@@ -280,7 +273,7 @@ export class Runs {
     const isShown = !isByWorker(row) || hasCredential(asking.session)
     if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedNote(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
-    if (payloadBytes !== undefined && url !== undefined && seesById(this.#store.view, reader, 'run', row))
+    if (payloadBytes !== undefined && url !== undefined && seesById(this.#parts.store.view, reader, 'run', row))
       run.payloadUrl = isRunIdEnough(reader) ? payloadAddress(url, id) : this.payloads.addressWithRight(url, id)
     const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
     if (preview !== undefined) run.preview = preview
@@ -290,7 +283,7 @@ export class Runs {
   /** Returns the last screen of a stopped run's worker, which may say why the run stopped. */
   #lastScreen(row: RunRow, { session }: CallContext): Pick<Run, 'preview'> {
     if (row.status !== 'stopped' || !isByWorker(row) || !hasCredential(session)) return {}
-    const preview = lastScreenOfRun(this.#store.view, this.#workers, row.agent)
+    const preview = lastScreenOfRun(this.#parts.store.view, this.#workers, row.agent)
     return preview === undefined ? {} : { preview }
   }
 }

@@ -5,6 +5,7 @@ import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
+import { Sequences } from '../../machine/sequences.ts'
 import { tellEach } from '../hub.ts'
 import { idOnMachine } from '../sharing.ts'
 import { hashSecret, newSecret } from './credentials.ts'
@@ -20,7 +21,7 @@ export class Sessions implements World {
   /** The name of the person whose daemon this is; undefined if it belongs to no person. */
   readonly person: string | undefined
   /** Registrations under way, by the family of the name (`Ada`, `Ada-2`, …). */
-  readonly registrations = new Map<string, Promise<unknown>>()
+  readonly registrations = new Sequences()
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #onTrouble: (error: Error) => void

@@ -3,8 +3,8 @@
 
 import type { AgentBriefed, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { composeBrief } from '../../core/brief.ts'
-import { RefusalError } from '../../core/refusal-error.ts'
-import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import type { CallContext, WorkspaceParts } from '../call.ts'
+import { submitCall } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
@@ -35,7 +35,7 @@ export class Briefs {
   }
 
   async giveBrief(asking: CallContext, input: ParsedInputOf<'agent.brief'>): Promise<OutputOf<'agent.brief'>> {
-    const { store, engine, sessions, clock, reads } = this.#parts
+    const { store, sessions, clock, reads } = this.#parts
     const { by, session, abandoned } = asking
     const now = clock.steady()
     const isRepeat = store.recordedAnswer(by, asking.id) !== undefined
@@ -49,8 +49,6 @@ export class Briefs {
     // A repeated call composes no new brief, since the engine answers it with the first one.
     const telling = composeBrief(store.view, told, this.#waits.awaitedMessageIds(by))
     const text = isRepeat ? '' : await reads.run(telling, new ReadTimeBudget(), abandoned)
-    const reply = await engine.submit({ rule: 'agent.brief', input: { after, text }, by, ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return reply.outcome as OutputOf<'agent.brief'>
+    return (await submitCall(this.#parts, asking, 'agent.brief', { after, text })).outcome as OutputOf<'agent.brief'>
   }
 }

@@ -6,6 +6,7 @@ import { offerMs, pickMessages } from '../../core/inbox.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Alarm, hasPassed } from '../../machine/clock.ts'
 import type { WorkspaceParts } from '../call.ts'
+import { accepted } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
@@ -36,10 +37,9 @@ export async function holdMail(
     if (found.length > 0) {
       const taking = { ...input, found: { waiting: found, more: 0 } }
       const command = { rule: 'inbox.take', input: taking, by, cause: ids('d'), session: hold.id } as const
-      const reply = await engine.submit(command)
-      if ('refusal' in reply) throw new RefusalError(reply.refusal)
-      const messages = store.queries.inboxMessages(by, reply.outcome.messages as string[])
-      if (messages.length > 0) return new HeldMessages(parts, session, by, hold, messages)
+      const { outcome } = accepted(await engine.submit(command))
+      const messages = store.queries.inboxMessages(by, outcome.messages as string[])
+      if (messages.length > 0) return new HeldMessages({ parts, session, by, hold }, messages)
     }
     hold.forget()
     return waiting.length > found.length ? 'young' : undefined
@@ -51,37 +51,33 @@ export async function holdMail(
   }
 }
 
+interface HeldMailParts {
+  parts: WorkspaceParts
+  session: Session
+  by: string
+  hold: HoldHandle
+}
+
 class HeldMessages implements HeldMail {
   readonly messages: readonly InboxMessage[]
-  readonly #parts: WorkspaceParts
-  readonly #session: Session
-  readonly #by: string
-  readonly #hold: HoldHandle
+  readonly #mail: HeldMailParts
   #route: Route | undefined
   #alarm: Alarm
 
-  constructor(
-    parts: WorkspaceParts,
-    session: Session,
-    by: string,
-    hold: HoldHandle,
-    messages: readonly InboxMessage[],
-  ) {
-    this.#parts = parts
-    this.#session = session
-    this.#by = by
-    this.#hold = hold
+  constructor(mail: HeldMailParts, messages: readonly InboxMessage[]) {
+    this.#mail = mail
     this.messages = messages
     this.#alarm = this.#scheduleRenewal()
   }
 
   async markOffered(route: Route): Promise<void> {
-    const { engine, sessions, ids } = this.#parts
-    const [messages, by] = [this.#messageIds, this.#by]
+    const { parts, session, by } = this.#mail
+    const { engine, sessions, ids } = parts
+    const messages = this.#messageIds
     const isFirst = this.#route === undefined
     this.#route = route
-    const [input, session] = [{ messages, route }, this.#session.id]
-    const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session })
+    const input = { messages, route }
+    const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session: session.id })
     if (isFirst) sessions.recordPasted(by, messages)
     // If the offer was not stored, for example on a full disk, the messages stay held, so that the agent is not shown them twice.
     if (!('refusal' in reply)) this.#end()
@@ -89,7 +85,7 @@ class HeldMessages implements HeldMail {
 
   release(): void {
     this.#alarm.cancel()
-    this.#hold.release()
+    this.#mail.hold.release()
   }
 
   get #messageIds(): string[] {
@@ -98,19 +94,20 @@ class HeldMessages implements HeldMail {
 
   #end(): void {
     this.#alarm.cancel()
-    this.#hold.forget()
+    this.#mail.hold.forget()
   }
 
   #scheduleRenewal(): Alarm {
-    return this.#parts.clock.after(renewalMs, () => void this.#renew())
+    return this.#mail.parts.clock.after(renewalMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
-    if (this.#session.ended.aborted) return this.#end()
-    const { engine, ids } = this.#parts
+    const { parts, session, by, hold } = this.#mail
+    const { engine, ids } = parts
+    if (session.ended.aborted) return this.#end()
     this.#alarm = this.#scheduleRenewal()
     if (this.#route !== undefined) return this.markOffered(this.#route)
     const input = { messages: this.#messageIds }
-    await engine.submit({ rule: 'inbox.keep', input, by: this.#by, cause: ids('d'), session: this.#hold.id })
+    await engine.submit({ rule: 'inbox.keep', input, by, cause: ids('d'), session: hold.id })
   }
 }

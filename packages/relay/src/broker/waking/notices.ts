@@ -1,13 +1,13 @@
 // Notices that agents ask for, such as that another agent is idle: checks whether the awaited thing has happened, and submits the command that tells the asker.
 // core/notices.ts decides about both. Each machine serves the askers that live on it.
 
-import { daemonName, type Entry, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
+import type { Entry, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { homeElsewhere } from '../../core/homes.ts'
 import { noticeNewsText, type ObservedState } from '../../core/notices.ts'
-import { RefusalError } from '../../core/refusal-error.ts'
 import type { NoticeRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
-import { actorOf, type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import { actorOf, type CallContext, type WorkspaceParts } from '../call.ts'
+import { submitByDaemon, submitCall } from '../commands.ts'
 
 /** Interval of checks while somebody waits for a notice: no event tells that an agent has become idle. */
 const noticeCheckMs = 1_000
@@ -46,11 +46,9 @@ export class Notices {
   }
 
   async ask(asking: CallContext, input: ParsedInputOf<'notice.ask'>): Promise<OutputOf<'notice.ask'>> {
-    const { engine, seen } = this.#parts
-    const asked = { ...input, seen: seen(input.agent) }
-    const reply = await engine.submit({ rule: 'notice.ask', input: asked, by: actorOf(asking), ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return reply.outcome as OutputOf<'notice.ask'>
+    const asked = { ...input, seen: this.#parts.seen(input.agent) }
+    const by = actorOf(asking)
+    return (await submitCall(this.#parts, { ...asking, by }, 'notice.ask', asked)).outcome as OutputOf<'notice.ask'>
   }
 
   list(asker: string): OutputOf<'notice.list'> {
@@ -79,12 +77,11 @@ export class Notices {
 
   /** Tells the asker that the awaited thing has happened; a failure is tried again at the next check. */
   async #tell({ asker, agent, when, message }: NoticeRow, seen: ObservedState): Promise<void> {
-    const { engine, ids } = this.#parts
     const key = JSON.stringify([asker, agent, when, message])
     if (this.#telling.has(key)) return
     this.#telling.add(key)
     const input = { asker, agent, when, message, seen }
-    await engine.submit({ rule: 'notice.tell', input, by: daemonName, cause: ids('d') }).catch(() => undefined)
+    await submitByDaemon(this.#parts, 'notice.tell', input).catch(() => undefined)
     this.#telling.delete(key)
   }
 

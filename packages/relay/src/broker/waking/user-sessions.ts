@@ -14,24 +14,20 @@ import type { MailWithBrief, UserSession } from './user-session-runtime.ts'
 /** Maximum number of messages in one wake-up, which is one text for the model; further messages come with the next wake-up. */
 const batchMax = 32
 
-export class UserSessions {
-  readonly #parts: WorkspaceParts
-  readonly #workers: WorkerStates
-  readonly #reach: Reach
-  readonly #briefs: Briefs
+type UserSessionParts = WorkspaceParts & { workers: WorkerStates; reach: Reach; briefs: Briefs }
 
-  constructor(parts: WorkspaceParts, workers: WorkerStates, reach: Reach, briefs: Briefs) {
+export class UserSessions {
+  readonly #parts: UserSessionParts
+
+  constructor(parts: UserSessionParts) {
     this.#parts = parts
-    this.#workers = workers
-    this.#reach = reach
-    this.#briefs = briefs
   }
 
   /** Lists the sessions of this CLI, without those of workers. */
   sessionsOf(cli: string): UserSession[] {
     const sessions: UserSession[] = []
     for (const { id, agent, host, directory, calledThread, mailTools } of this.#parts.sessions.ofCli(cli))
-      if (agent !== undefined && !this.#workers.stateOf(agent))
+      if (agent !== undefined && !this.#parts.workers.stateOf(agent))
         sessions.push({ id, agent, host, directory, calledThread, sendTool: mailTools?.send })
     return sessions
   }
@@ -55,7 +51,7 @@ export class UserSessions {
     // A brief names the relay's tools, so only a session that has them gets one.
     const opening = session.isInitialized ? await this.#briefText(session, agent) : ''
     const release = () => {
-      if (opening !== '') this.#briefs.markDue(agent, 'compact')
+      if (opening !== '') this.#parts.briefs.markDue(agent, 'compact')
       held.release()
     }
     return { messages: held.messages, briefText: opening, markOffered: (route) => held.markOffered(route), release }
@@ -63,12 +59,12 @@ export class UserSessions {
 
   /** Records that the session's memory was cut: its agent gets a brief with the next messages. */
   recordCompaction({ agent }: UserSession): void {
-    this.#briefs.markDue(agent, 'compact')
+    this.#parts.briefs.markDue(agent, 'compact')
   }
 
   async #briefText(session: Session, agent: string): Promise<string> {
     const asking = { session, by: agent, id: this.#parts.ids('d'), abandoned: session.ended }
-    return (await this.#briefs.giveBrief(asking, {})).text
+    return (await this.#parts.briefs.giveBrief(asking, {})).text
   }
 
   /** Sets the session's state for lists of agents: the activity of its program, and why the program's own interface takes no messages. */
@@ -79,6 +75,6 @@ export class UserSessions {
 
   /** Records that messages wake the agent from now on, until the returned function is called. */
   recordWaking(agent: string): () => void {
-    return this.#reach.recordWaking(agent)
+    return this.#parts.reach.recordWaking(agent)
   }
 }

@@ -1,5 +1,6 @@
 // Wishes for a running worker: that it ends, pauses or goes on. The supervisor of the worker's machine compares wishes with the programs that run, and acts.
-// For a worker on another machine, that machine is asked to store the wish.
+// Interrupts of its turn: a rule records who has interrupted whom, then the supervisor stops the turn. What concerns a worker on another machine is sent to
+// that machine as a request.
 
 import {
   daemonName,
@@ -9,20 +10,22 @@ import {
   type Refusal,
   type Worker,
 } from '@agent-relay/sdk/protocol'
+import type { RuleInput, RuleName } from '../../core/decide.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
-import type { CommandReply } from '../engine.ts'
-import { askerFields, type MachineRequests, type ReceivedRequest, type WorkerWishName } from '../requests.ts'
+import { type Accepted, accepted } from '../commands.ts'
+import type { CommandReply, Submission } from '../engine.ts'
+import type { MachineRequests, ReceivedRequest, WorkerRequestName, WorkerWishName } from '../requests.ts'
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
 import type { WorkerReports } from './worker-reports.ts'
+import type { WorkerRuntime } from './worker-runtime.ts'
 
 interface WishParts extends Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'ids'> {
   requests: MachineRequests
   reports: Pick<WorkerReports, 'expectReport'>
+  runtime: Pick<WorkerRuntime, 'terminalOf' | 'wake'> | undefined
   describe(row: WorkerRow): Worker
-  /** Makes the supervisor compare wishes with the running programs again. */
-  wake(): void
 }
 
 type Input = ParsedInputOf<'worker.release'>
@@ -31,6 +34,8 @@ type Input = ParsedInputOf<'worker.release'>
 export interface Wisher extends Pick<CallContext, 'by' | 'id' | 'digest' | 'abandoned'> {
   readonly standing: Standing
 }
+
+const goesOn = 'Its turn has not ended yet.'
 
 export class WorkerWishes {
   readonly #parts: WishParts
@@ -51,27 +56,68 @@ export class WorkerWishes {
     await this.#submit('worker.release', daemon, { name })
   }
 
-  /** Stores a wish for a worker for another machine, as this machine's owner has permitted. That machine sees the result in the journal. */
+  /** Interrupts the worker's turn. Resolves when the turn is over, or a few seconds later, with a note that it goes on. */
+  async interrupt(asking: CallContext, { name }: Input): Promise<OutputOf<'worker.interrupt'>> {
+    const { store, requests, describe } = this.#parts
+    const { by, id, session } = asking
+    const { standing } = session
+    const decide = () => this.#decide('worker.interrupt', { by, ...causeOf(asking) }, { name, standing })
+    const reply = await decide()
+    const { isOver } =
+      'refusal' in reply
+        ? await requests.ask(reply.refusal, { op: 'worker.interrupt', id, by, standing, input: { name } }, decide)
+        : await this.#carryOut('worker.interrupt', reply)
+    const { workers } = store.view
+    const row = 'refusal' in reply ? workers.byName(name) : workers.byId(reply.outcome.id as string)
+    const { status, reason } = row as WorkerRow
+    // The program may have exited during the call, for example because the daemon was restarted.
+    if (status === 'exited') throw new RefusalError('worker.exited', { name, reason })
+    return { worker: describe(row as WorkerRow), ...(isOver ? {} : { note: goesOn }) }
+  }
+
+  /** Carries out a request of another machine, which this machine's owner allows. That machine sees in the journal how a wish is fulfilled. */
   async submitForMachine(
-    rule: WorkerWishName,
+    rule: WorkerRequestName,
     { asker, standing, cause, digest }: ReceivedRequest,
     { name, reason }: Input,
-  ): Promise<void> {
-    const { engine, wake } = this.#parts
+  ): Promise<{ isOver?: boolean }> {
     const input = { name, reason, standing, asker }
-    const reply = await engine.submit({ rule, input, by: daemonName, cause, digest })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    wake()
+    return this.#carryOut(rule, accepted(await this.#decide(rule, { by: daemonName, cause, digest }, input)))
+  }
+
+  #decide(
+    rule: WorkerRequestName,
+    who: Pick<Submission<RuleName>, 'by' | 'cause' | 'digest'>,
+    input: RuleInput<WorkerWishName>,
+  ): Promise<CommandReply> {
+    const { store, engine, runtime } = this.#parts
+    if (rule !== 'worker.interrupt') return engine.submit({ rule, input, ...who })
+    const row = store.view.workers.byName(input.name)
+    const turn = (row && runtime?.terminalOf(row.id)?.turn()) ?? 'starting'
+    return engine.submit({ rule, input: { ...input, turn }, ...who })
+  }
+
+  /**
+   * Has the supervisor do what was decided. Returns whether an interrupted turn is over. A repeated interrupt changes nothing: the worker may be in another turn
+   * by now.
+   */
+  async #carryOut(rule: WorkerRequestName, { outcome, repeat }: Accepted): Promise<{ isOver?: boolean }> {
+    const { runtime } = this.#parts
+    if (rule === 'worker.interrupt') {
+      const terminal = repeat ? undefined : runtime?.terminalOf(outcome.id as string)
+      return { isOver: terminal === undefined || (await terminal.interrupt()) }
+    }
+    runtime?.wake()
+    return {}
   }
 
   async #submit(rule: WorkerWishName, wisher: Wisher, input: Input): Promise<OutputOf<'worker.release'>> {
-    const { engine, wake } = this.#parts
     const { by, standing, abandoned } = wisher
     const { name, reason } = input
-    const wish = () => engine.submit({ rule, input: { name, reason, standing }, by, ...causeOf(wisher) })
+    const wish = () => this.#decide(rule, { by, ...causeOf(wisher) }, { name, reason, standing })
     const reply = await wish()
     if ('refusal' in reply) return this.#askMachine(rule, wisher, input, reply.refusal, wish)
-    wake()
+    await this.#carryOut(rule, reply)
     return this.#answer(rule, await waitForWorker(this.#parts, reply.outcome.id as string, isFulfilled, abandoned))
   }
 
@@ -89,7 +135,7 @@ export class WorkerWishes {
     // Records first that this call waits for the worker's end, so that no message tells of it: the end may arrive before the answer.
     const awaited = worker.parent === by ? reports.expectReport(worker.id) : undefined
     try {
-      await requests.ask(refused, { op: rule, id, ...askerFields(by, standing), input }, again)
+      await requests.ask(refused, { op: rule, id, by, standing, input }, again)
       const isDone = (row: WorkerRow) => isFulfilled(row) && isWished(rule, row)
       return this.#answer(rule, await waitForWorker(this.#parts, worker.id, isDone, abandoned), ` on ${worker.machine}`)
     } finally {

@@ -1,8 +1,7 @@
 // Converts a worker to the form in which `agent_status` shows runs: its status in the words for runs, and its present or last screen for readers who may see
 // it.
 
-import type { Run, RunState, WorkerStatus } from '@agent-relay/sdk/protocol'
-import { limits } from '@agent-relay/sdk/protocol'
+import { limits, type Run, type RunState, type WorkerStatus } from '@agent-relay/sdk/protocol'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import { type Reader, sees } from '../../core/sight.ts'
 import type { View } from '../../core/view.ts'
@@ -30,16 +29,8 @@ export async function workerAsRun(
   if (!isShown) return undefined
   const { parent, cli: harness, model, reason, at, changedAt, again } = worker
   const status = runStates[worker.status]
-  const run: Run = {
-    id: name,
-    agent: name,
-    parent,
-    harness,
-    model,
-    status,
-    startedAt: new Date(at).toISOString(),
-    again,
-  }
+  const startedAt = new Date(at).toISOString()
+  const run: Run = { id: name, agent: name, parent, harness, model, status, startedAt, again }
   if (texts.hasRoom && sees(view, reader, 'worker', worker)) run.contract = texts.add(view.workers.taskOf(worker.id))
   Object.assign(run, blockedNote(workers, name))
   if (status === 'stopped') Object.assign(run, { stoppedAt: new Date(changedAt).toISOString(), stopReason: reason })

@@ -2,13 +2,13 @@
 // answers agents.
 
 import { lastScreenText, splitReason } from '@agent-relay/sdk/internal/printed'
-import { daemonName, type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
+import { type Entry, noticeFixes } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
-import { RefusalError } from '../../core/refusal-error.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { WorkspaceParts } from '../call.ts'
+import { accepted, submitByDaemon, tellAgent } from '../commands.ts'
 import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
@@ -54,8 +54,7 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async forgetWorktree(id: string): Promise<void> {
-    const { engine, ids } = this.#parts
-    await engine.submit({ rule: 'worker.sweep', input: { ids: [id] }, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'worker.sweep', { ids: [id] })
   }
 
   taskOf(id: string): string | undefined {
@@ -74,17 +73,14 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async issueToken(id: string): Promise<string> {
-    const { engine, ids } = this.#parts
     const token = newSecret('at')
-    const input = { id, tokenHash: hashSecret(token) }
-    const reply = await engine.submit({ rule: 'worker.issue-token', input, by: daemonName, cause: ids('d') })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
+    accepted(await submitByDaemon(this.#parts, 'worker.issue-token', { id, tokenHash: hashSecret(token) }))
     return token
   }
 
   /** Tells the worker's parent, once, and then stores the report. If the daemon dies in between, the next daemon tells and reports again. */
   async report(report: WorkerReport): Promise<void> {
-    const { store, engine, ids } = this.#parts
+    const { store } = this.#parts
     const row = store.view.workers.byId(report.id)
     if (!row || row.status === 'exited' || (row.status === report.status && row.reason === report.reason)) return
     const awaited = this.#awaited.get(row.id)
@@ -98,7 +94,7 @@ export class WorkerReports implements WorkerLedger {
     const isAsked = report.status === 'blocked' && this.#parts.isBlocked(row.name)
     const isTold = awaited !== undefined || isAsked || (report.status === 'exited' && isKnown)
     if (text !== undefined && !isTold) await this.#tell(row, text, reportKey(report))
-    await engine.submit({ rule: 'worker.report', input: report, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'worker.report', report)
     this.#showPresence(row, report.status)
   }
 
@@ -116,22 +112,18 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async reportFallback({ id }: WorkerRow, why: string, hasTask: boolean): Promise<void> {
-    const { store, engine, ids } = this.#parts
-    const row = store.view.workers.byId(id)
+    const row = this.#parts.store.view.workers.byId(id)
     if (!row || row.status === 'exited') return
     const task = hasTask ? ' It gets its task there, from the beginning.' : ''
     const body = `Worker "${row.name}" cannot be spoken to over ACP (${why}): it is typed into in its terminal instead.${task}`
     await this.#tell(row, body)
-    const input = { id, status: row.status, reason: row.reason, control: 'pty' as const }
-    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'worker.report', { id, status: row.status, reason: row.reason, control: 'pty' })
   }
 
   async reportConversation({ id }: WorkerRow, conversation: string): Promise<void> {
-    const { store, engine, ids } = this.#parts
-    const row = store.view.workers.byId(id)
+    const row = this.#parts.store.view.workers.byId(id)
     if (!row || row.status === 'exited' || row.conversation === conversation) return
-    const input = { id, status: row.status, reason: row.reason, conversation }
-    await engine.submit({ rule: 'worker.report', input, by: daemonName, cause: ids('d') })
+    await submitByDaemon(this.#parts, 'worker.report', { id, status: row.status, reason: row.reason, conversation })
   }
 
   /** Records the spend of a worker's turn; if the worker carries out a run, the spend belongs to the run, too. */
@@ -144,12 +136,12 @@ export class WorkerReports implements WorkerLedger {
   }
 
   async releaseHiredBy(name: string): Promise<void> {
-    const { store, engine, ids } = this.#parts
+    const { store } = this.#parts
     const reason = `its parent ${name} has exited`
     // Workers on other machines are released too: the supervisor of their machine follows the wish.
     for (const hired of store.view.workers.running().filter(({ parent }) => parent === name)) {
       const input = { name: hired.name, reason, standing: daemonStanding }
-      await engine.submit({ rule: 'worker.release', input, by: daemonName, cause: ids('d') })
+      await submitByDaemon(this.#parts, 'worker.release', input)
     }
   }
 
@@ -187,8 +179,7 @@ export class WorkerReports implements WorkerLedger {
 
   /** Sends the daemon's message to the worker's parent. */
   async #tell({ parent }: WorkerRow, body: string, cause = this.#parts.ids('d')): Promise<void> {
-    const input = { to: parent, body, kind: 'status' as const }
-    await this.#parts.engine.submit({ rule: 'message.send', input, by: daemonName, cause })
+    await tellAgent(this.#parts, parent, body, cause)
   }
 }
 

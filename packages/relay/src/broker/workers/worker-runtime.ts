@@ -1,6 +1,6 @@
 // The interfaces between the broker, which keeps the wishes for workers, and the supervisor, which runs their programs: one for each direction.
 
-import type { ControlName, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
+import type { ControlName, ParsedInputOf, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport, WorkerTurn } from '../../core/workers.ts'
 import type { Sink, Watch } from '../call.ts'
@@ -82,15 +82,8 @@ export interface WorkerListener {
   onPresence(agent: string): void
 }
 
-export interface WorkerRequest {
-  name: string
+export interface WorkerRequest extends Omit<ParsedInputOf<'worker.spawn'>, 'worktree' | 'role'> {
   parent: string
-  cli: string
-  command?: string[]
-  control?: ControlName
-  args?: string[]
-  task?: string
-  model?: string
   /** The working directory of the worker, an existing directory without links in its path. */
   cwd: string
 }

@@ -9,17 +9,14 @@ import { hasCredential, isInCharge, type Reader, sees } from '../../core/sight.t
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type RepeatedStart, refuseNotYours, refuseUnknownWorker } from '../../core/workers.ts'
-import type { Store } from '../../store/store.ts'
-import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from '../call.ts'
-import type { Engine } from '../engine.ts'
-import type { Hub } from '../hub.ts'
+import type { CallContext, Sink, Watch, WorkspaceParts } from '../call.ts'
+import { submitCall } from '../commands.ts'
 import type { MachineRequests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
-import type { OtherMachines, UnreachableMachine } from '../sharing.ts'
+import type { UnreachableMachine } from '../sharing.ts'
 import { WholeTexts } from '../whole-texts.ts'
 import { tellHirersOfRemoteWorkers } from './hired-elsewhere.ts'
-import { WorkerInterrupts } from './interrupts.ts'
 import { assertMaySpawn, assertMayStart, checkWorkingDirectory, type SpawnWish } from './spawning.ts'
 import { type Wisher, WorkerWishes, waitForWorker } from './wishes.ts'
 import type { WorkerReports } from './worker-reports.ts'
@@ -44,33 +41,23 @@ interface WorkerParts {
 }
 
 export class Workers {
-  readonly #store: Store
-  readonly #engine: Engine
-  readonly #hub: Hub
-  readonly #machine: string | undefined
-  readonly #otherMachines: OtherMachines
+  readonly #parts: WorkspaceParts
   /** The supervisor reads workers and reports on them here. */
   readonly reports: WorkerReports
   readonly worktrees: WorkerWorktrees
   readonly wishes: WorkerWishes
-  readonly interrupts: WorkerInterrupts
   readonly #runtime: WorkerRuntime | undefined
   readonly #keeper: WorktreeKeeper | undefined
 
   constructor(parts: WorkspaceParts, { requests, reports, runtime, keeper }: WorkerParts) {
-    this.#store = parts.store
-    this.#engine = parts.engine
-    this.#hub = parts.hub
-    this.#machine = parts.sessions.machine
-    this.#otherMachines = parts.otherMachines
+    this.#parts = parts
     this.#runtime = runtime
     this.#keeper = keeper
     this.reports = reports
     tellHirersOfRemoteWorkers({ ...parts, isAwaited: (id) => reports.isAwaited(id) })
     const described = { ...parts, describe: (row: WorkerRow) => this.#describe(row) }
     this.worktrees = new WorkerWorktrees(described, keeper)
-    this.interrupts = new WorkerInterrupts({ ...described, requests, runtime })
-    this.wishes = new WorkerWishes({ ...described, requests, reports, wake: () => runtime?.wake() })
+    this.wishes = new WorkerWishes({ ...described, requests, reports, runtime })
   }
 
   /** Ends the programs that an earlier daemon left; workers can be hired from then on. */
@@ -103,17 +90,11 @@ export class Workers {
     const { cli, command, args, control, worktree } = input
     const asked = { cli, command, args, control, cwd, worktree }
     const wished = { ...input, ...checked, cwd: planned.cwd, worktree: planned.worktree, asked, ...repeated }
-    const reply = await this.#engine.submit({ rule: 'worker.spawn', input: wished, by, ...causeOf(hirer) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    const { id } = reply.outcome as { id: string }
+    const { outcome } = await submitCall(this.#parts, hirer, 'worker.spawn', wished)
+    const { id } = outcome as { id: string }
     const awaited = this.reports.expectReport(id)
     runtime.wake()
-    const row = await waitForWorker(
-      { store: this.#store, hub: this.#hub },
-      id,
-      ({ status }) => status !== 'wished',
-      abandoned,
-    )
+    const row = await waitForWorker(this.#parts, id, ({ status }) => status !== 'wished', abandoned)
     awaited.done()
     const { name, status, reason } = row
     if (status === 'exited') throw new RefusalError('worker.died', { name, reason, screen: awaited.screen })
@@ -127,8 +108,11 @@ export class Workers {
   ): Promise<OutputOf<'worker.retry'>> {
     const { standing } = asking.session
     // Refuses a session that may start nothing first: it must not learn what ran in this workspace.
-    assertMaySpawn(standing, this.#store.view.policy())
-    const former = findFormerWorker(this.#store.view, asking.session, { name, machine: this.#machine })
+    assertMaySpawn(standing, this.#parts.store.view.policy())
+    const former = findFormerWorker(this.#parts.store.view, asking.session, {
+      name,
+      machine: this.#parts.sessions.machine,
+    })
     if ('refusal' in former) throw new RefusalError(former.refusal)
     const { id, model, parent } = former.worker
     const { continues = id, ...asked } = former.worker.asked
@@ -138,7 +122,7 @@ export class Workers {
     const why = this.whyNotContinue(former.worker)
     if (why !== undefined) throw new RefusalError('worker.no-conversation', { name, why })
     // The new program goes on in the worker's former worktree. If that was removed, it is made again at the same place.
-    const left = this.#store.view.workers.byId(continues)
+    const left = this.#parts.store.view.workers.byId(continues)
     const place = left?.worktree ? { cwd: left.cwd, worktree: false } : {}
     return this.hire({ ...asking, standing }, { ...input, ...place }, { ...repeated, asked: { ...asked, continues } })
   }
@@ -153,7 +137,7 @@ export class Workers {
     { name, worktree }: ParsedInputOf<'worker.spawn'>,
     cwd: string,
   ): Promise<Partial<PlannedWorktree> & { cwd: string }> {
-    const isWanted = worktree ?? this.#store.view.policy().worktree
+    const isWanted = worktree ?? this.#parts.store.view.policy().worktree
     if (!isWanted || !this.#keeper) return { cwd }
     try {
       return await this.#keeper.plan({ name, directory: cwd })
@@ -166,7 +150,7 @@ export class Workers {
 
   /** Refuses the start of a program that is not allowed, before anything is written. */
   assertMayStart(standing: Standing, parent: string, wish: SpawnWish) {
-    return assertMayStart(this.#runtime, { standing, view: this.#store.view, parent, wish })
+    return assertMayStart(this.#runtime, { standing, view: this.#parts.store.view, parent, wish })
   }
 
   /** Returns the choices in the page's form for a new worker of this parent: the CLIs that are installed, and the directory in which it would start. */
@@ -182,14 +166,14 @@ export class Workers {
 
   /** Returns the directory of a run that starts no program; refuses a directory that the asker may not name. */
   checkWorkingDirectory(standing: Standing, parent: string, cwd: string): string {
-    return checkWorkingDirectory(this.#runtime, { standing, view: this.#store.view, parent, wish: { cwd } })
+    return checkWorkingDirectory(this.#runtime, { standing, view: this.#parts.store.view, parent, wish: { cwd } })
   }
 
   list(
     reader: Reader,
     { all = false, whole = false }: ParsedInputOf<'worker.list'>,
   ): OutputOf<'worker.list'>['workers'] {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     const texts = new WholeTexts(whole)
     const rows = all ? view.workers.latest(workersMax) : view.workers.running()
     const described = (row: WorkerRow) => {
@@ -201,7 +185,7 @@ export class Workers {
 
   /** Returns the last worker of this name. */
   find(reader: Reader, name: string): Worker {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     const row = view.workers.byName(name)
     if (row && sees(view, reader, 'worker', row)) return this.#describe(row)
     throw new RefusalError(refuseUnknownWorker(view, reader, name).refusal)
@@ -209,7 +193,7 @@ export class Workers {
 
   /** Returns the status of the worker's program that runs under this name, for the list of agents. */
   stateOf(name: string): Pick<Worker, 'status' | 'reason'> | undefined {
-    const row = this.#store.view.workers.byName(name)
+    const row = this.#parts.store.view.workers.byName(name)
     return row && row.status !== 'exited' ? { status: this.#statusOf(row), reason: row.reason } : undefined
   }
 
@@ -229,7 +213,7 @@ export class Workers {
 
   follow(session: Session, name: string, sink: Sink): Watch {
     const { drained, stop } = this.#terminal({ session }, name, 'look').follow(sink)
-    return { seq: this.#store.journal.lastSeq, drained, stop }
+    return { seq: this.#parts.store.journal.lastSeq, drained, stop }
   }
 
   type(asking: CallContext, { name, data }: ParsedInputOf<'worker.type'>): OutputOf<'worker.type'> {
@@ -249,13 +233,13 @@ export class Workers {
 
   /** Returns the terminal of the running worker of this name. */
   terminalOf(name: string): WorkerTerminal | undefined {
-    const row = this.#store.view.workers.byName(name)
+    const row = this.#parts.store.view.workers.byName(name)
     return row && this.#runtime?.terminalOf(row.id)
   }
 
   /** Returns the last screen of a worker that has exited, if it was kept. */
   lastScreenOf({ id }: Pick<WorkerRow, 'id'>): string | undefined {
-    return this.#store.view.workers.lastScreenOf(id)
+    return this.#parts.store.view.workers.lastScreenOf(id)
   }
 
   #terminal(asking: Pick<CallContext, 'session'>, name: string, purpose: Purpose): WorkerTerminal {
@@ -268,7 +252,7 @@ export class Workers {
   }
 
   #rowFor({ session }: Pick<CallContext, 'session'>, name: string, purpose: Purpose): WorkerRow {
-    const { view } = this.#store
+    const { view } = this.#parts.store
     const row = view.workers.byName(name)
     if (!row) throw new RefusalError(refuseUnknownWorker(view, session, name).refusal)
     if (purpose === 'look' ? sees(view, session, 'terminal', row) : isInCharge(view, session, row)) return row
@@ -280,14 +264,14 @@ export class Workers {
 
   /** Refuses a running worker of another machine, since its terminal is there. */
   #assertRunsHere({ name, status, machine }: WorkerRow, purpose: Purpose): void {
-    if (status !== 'exited' && machine !== undefined && machine !== this.#machine)
+    if (status !== 'exited' && machine !== undefined && machine !== this.#parts.sessions.machine)
       throw new RefusalError('worker.runs-elsewhere', { name, machine, what: purposes[purpose] })
   }
 
   /** Returns the machine of a running worker if that machine is unreachable; undefined otherwise. */
   #unreachableMachine({ status, machine }: WorkerRow): UnreachableMachine | undefined {
-    if (status === 'exited' || machine === undefined || machine === this.#machine) return undefined
-    return this.#otherMachines.unreachable(machine)
+    if (status === 'exited' || machine === undefined || machine === this.#parts.sessions.machine) return undefined
+    return this.#parts.otherMachines.unreachable(machine)
   }
 
   #statusOf(row: WorkerRow): Worker['status'] {
@@ -298,7 +282,7 @@ export class Workers {
 
   #describe(row: WorkerRow): Worker {
     const { id, name, cli, model, parent, cwd, worktree, control, reason, pid, code, at, changedAt, again } = row
-    const machine = row.machine === this.#machine ? undefined : row.machine
+    const machine = row.machine === this.#parts.sessions.machine ? undefined : row.machine
     const seenAt = this.#unreachableMachine(row)?.since
     return {
       ...{ id, name, cli, model, parent, cwd, worktree, control },
@@ -311,7 +295,7 @@ export class Workers {
       startedAt: new Date(at).toISOString(),
       changedAt: new Date(changedAt).toISOString(),
       again,
-      spend: this.#store.spend.ofWorker(id),
+      spend: this.#parts.store.spend.ofWorker(id),
     }
   }
 }

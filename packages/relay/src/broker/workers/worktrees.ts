@@ -7,7 +7,8 @@ import { isInCharge, type Reader, sees, seesAllRuns } from '../../core/sight.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { backupMachine } from '../../core/world.ts'
 import { isInside } from '../../machine/working-directory.ts'
-import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
+import type { CallContext, WorkspaceParts } from '../call.ts'
+import { submitCall } from '../commands.ts'
 import type { WorktreeKeeper } from './worker-runtime.ts'
 
 type WithWorktree = WorkerRow & { worktree: Worktree }
@@ -53,8 +54,8 @@ export class WorkerWorktrees {
     asking: CallContext,
     { name, discard }: ParsedInputOf<'worker.sweep'>,
   ): Promise<OutputOf<'worker.sweep'>> {
-    const { store, engine, describe } = this.#parts
-    const { session: reader, by } = asking
+    const { store, describe } = this.#parts
+    const { session: reader } = asking
     if (discard && !seesAllRuns(store.view, reader)) throw new RefusalError('worktree.person')
     const rows = name === undefined ? this.#visibleRows(reader) : [this.#rowNamed(reader, name)]
     const answer: OutputOf<'worker.sweep'> = { removed: [], kept: [] }
@@ -65,9 +66,7 @@ export class WorkerWorktrees {
       else if (name !== undefined || row.status === 'exited') answer.kept.push({ ...worker, why })
     }
     const input = { ids: answer.removed.map(({ id }) => id), answer }
-    const reply = await engine.submit({ rule: 'worker.sweep', input, by, ...causeOf(asking) })
-    if ('refusal' in reply) throw new RefusalError(reply.refusal)
-    return reply.outcome as typeof answer
+    return (await submitCall(this.#parts, asking, 'worker.sweep', input)).outcome as typeof answer
   }
 
   /** Removes one worktree. If the worktree stays, returns the reason. */

@@ -1,7 +1,6 @@
 // Rows of the table of facts (stored events) about actions that programs offer, and about calls of actions.
 
-import type { ActionCompleted, ActionInvoked } from '@agent-relay/sdk/protocol'
-import { daemonName } from '@agent-relay/sdk/protocol'
+import { type ActionCompleted, type ActionInvoked, daemonName } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'
 import { mayCall } from '../sight.ts'
 import { type AppendedEntry, type FactRows, onlyNamedMachine, toEveryone } from './row.ts'
@@ -71,7 +70,7 @@ export const actionFacts: FactRows<`action.${string}`> = {
       to: 'agents',
       *agentNames({ id, caller }, known) {
         yield caller
-        yield known.invocation(id)?.provider
+        yield known.actions.invocation(id)?.provider
       },
     },
     changedKeys: callKeys,
@@ -81,17 +80,17 @@ export const actionFacts: FactRows<`action.${string}`> = {
 
 /** Whether the machine that appended the entry offers the action, or nobody does. */
 function isItsOwn({ name }: { name: string }, { view, actsFor }: AppendedEntry): boolean {
-  const action = view.action(name)
+  const action = view.actions.byName(name)
   return action === undefined || actsFor(action.machine)
 }
 
 function isAtItsMachine({ action, machine }: ActionInvoked, { view }: AppendedEntry): boolean {
-  return machine === view.action(action)?.machine
+  return machine === view.actions.byName(action)?.machine
 }
 
 /** Whether a machine may report a call's end. The provider's machine reports answers; the caller's reports calls that could not begin or got no answer. */
 function mayComplete({ id, caller, ok }: ActionCompleted, { view, facts, speaksFor, actsFor }: AppendedEntry): boolean {
-  const call = view.invocation(id)
+  const call = view.actions.invocation(id)
   if (!call) return !ok && facts.some((fact) => fact.type === 'action.invoked' && fact.id === id)
   if (call.caller !== caller) return false
   return actsFor(call.machine) || (!ok && speaksFor(caller))

@@ -38,7 +38,6 @@ export const agentFacts: FactRows<`agent.${string}`> = {
       const called = handle === undefined ? [name] : [name, handle]
       return [conflictKeys.agent(name), conflictKeys.agents, ...called.map(conflictKeys.nameOrHandle)]
     },
-    prunableWhen: 'never',
   },
   'agent.updated': {
     shape: { agent: profile },
@@ -49,28 +48,24 @@ export const agentFacts: FactRows<`agent.${string}`> = {
       conflictKeys.agents,
       conflictKeys.allNamesAndHandles,
     ],
-    prunableWhen: 'never',
   },
   'agent.token-issued': {
     shape: { agent: isLabel, hash: isText, until: optional(isCount) },
     mayAppend: onlyHomeMachine,
     audience: toHolder,
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   'agent.tokens-revoked': {
     shape: { agent: isLabel },
     mayAppend: mayEnd,
     audience: { to: 'agents', agentNames: ({ agent }) => [agent] },
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   'agent.retired': {
     shape: { agent: isLabel, isFree: isFlag },
     mayAppend: mayEnd,
     audience: toEveryone,
     changedKeys: ({ agent }) => [conflictKeys.agent(agent), conflictKeys.agents, conflictKeys.allNamesAndHandles],
-    prunableWhen: 'never',
   },
   'agent.briefed': {
     shape: { agent: isLabel, after: isOneOf('compact', 'resume', 'clear'), text: isLongText },
@@ -85,7 +80,6 @@ export const agentFacts: FactRows<`agent.${string}`> = {
     mayAppend: mayMove,
     audience: toEveryone,
     changedKeys: agentKeys,
-    prunableWhen: 'never',
   },
 }
 

@@ -37,14 +37,12 @@ export const conversationFacts: FactRows<`channel.${string}` | `conversation.${s
     mayAppend: ({ channel }, { view }) => view.lastNumber(channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
-    prunableWhen: 'never',
   },
   'channel.joined': {
     shape: stay,
     mayAppend: mayJoin,
     audience: exceptBroadcast,
     changedKeys: stayKeys,
-    prunableWhen: 'never',
   },
   // A retired agent leaves its channels too, so a machine that may retire the agent may also append this fact.
   'channel.left': {
@@ -52,7 +50,6 @@ export const conversationFacts: FactRows<`channel.${string}` | `conversation.${s
     mayAppend: mayEnd,
     audience: exceptBroadcast,
     changedKeys: stayKeys,
-    prunableWhen: 'never',
   },
   // A channel can be removed only if nothing was said and nobody else has been in it, which any machine can check.
   'channel.removed': {
@@ -61,7 +58,6 @@ export const conversationFacts: FactRows<`channel.${string}` | `conversation.${s
       channel !== generalChannel && view.lastNumber(channel) === 0 && view.otherMember(by, channel) === undefined,
     audience: toEveryone,
     changedKeys: channelKeys,
-    prunableWhen: 'never',
   },
   'conversation.opened': {
     shape: { conversation: isConversationName, members: isListOf(isLabel) },
@@ -74,6 +70,5 @@ export const conversationFacts: FactRows<`channel.${string}` | `conversation.${s
       conflictKeys.existence(conversation),
       ...members.map((name) => conflictKeys.stay(name, conversation)),
     ],
-    prunableWhen: 'never',
   },
 }

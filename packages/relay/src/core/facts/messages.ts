@@ -85,7 +85,6 @@ export const messageFacts: FactRows<
       },
     },
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   'reaction.added': reaction,
   'reaction.removed': reaction,

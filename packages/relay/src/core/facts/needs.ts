@@ -10,6 +10,5 @@ export const needFacts: FactRows<`need.${string}`> = {
     audience: { to: 'agents', agentNames: ({ agent }) => [agent] },
     // No rule reads dismissals, so this fact writes no conflict key.
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
 }

@@ -16,7 +16,8 @@ export interface FactRow<F> {
   audience: Audience<F>
   /** Returns the conflict keys that the fact changes: see core/conflict-keys.ts. */
   changedKeys: (fact: F) => readonly string[]
-  prunableWhen: PrunableWhen<F>
+  /** Unset if the fact is never deleted: what it tells still holds, or can be asked about. */
+  prunableWhen?: PrunableWhen<F>
 }
 
 /** The rows of all facts whose type fits, such as `run.${string}`. */
@@ -62,7 +63,7 @@ export type Audience<F> =
 /** Look-ups of the agents that a fact concerns but does not name. */
 export interface AudienceLookups {
   message(id: string): { from: string } | undefined
-  invocation(id: string): { provider?: string } | undefined
+  actions: { invocation(id: string): { provider?: string } | undefined }
   runs: { byId(id: string): { parent: string } | undefined }
 }
 
@@ -73,11 +74,10 @@ export const noConflictKeys = (): string[] => []
 export const agentKeys = ({ agent }: { agent: string }): string[] => [conflictKeys.agent(agent)]
 
 /**
- * When nothing depends on a fact any more, so that pruning may delete it. never: what the fact tells still holds, or can be asked about. old: once the fact is
- * older than the limit of this pruning. withMessage: together with the message of this id. oldAnd: when the fact is old and the function returns true.
+ * When nothing depends on a fact any more, so that pruning may delete it. old: once the fact is older than the horizon. withMessage:
+ * together with the message of this id. oldAnd: when the fact is old and the function returns true.
  */
 export type PrunableWhen<F> =
-  | 'never'
   | 'old'
   | { withMessage: (fact: F) => string }
   | { oldAnd: (fact: F, lookups: PruneLookups) => boolean }

@@ -21,7 +21,6 @@ const end = {
     },
   },
   changedKeys: runKeys,
-  prunableWhen: 'never',
 } as const satisfies Omit<FactRow<{ id: string; agent: string }>, 'shape'>
 
 export const runFacts: FactRows<`run.${string}`> = {
@@ -40,7 +39,6 @@ export const runFacts: FactRows<`run.${string}`> = {
     mayAppend: (fact, by) => onlyNamedMachine(fact, by) && by.speaksFor(fact.parent) && !by.view.runs.byId(fact.id),
     audience: { to: 'agents', agentNames: ({ agent, parent }) => [agent, parent] },
     changedKeys: runKeys,
-    prunableWhen: 'never',
   },
   'run.completed': {
     ...end,

@@ -17,6 +17,5 @@ export const spendFacts: FactRows<`spend.${string}`> = {
     mayAppend: onlyHomeMachine,
     audience: { to: 'everyone', if: (view, reader, { agent }) => sees(view, reader, 'spend', { agent }) },
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
 }

@@ -34,7 +34,6 @@ const ofItsMachine = {
     },
   },
   changedKeys: workerKeys,
-  prunableWhen: 'never',
 } as const satisfies Omit<FactRow<{ id: string; worker: string }>, 'shape'>
 
 const program = { command: optional(isListOf(isText)), args: optional(isListOf(isText)) }
@@ -72,7 +71,6 @@ export const workerFacts: FactRows<`worker.${string}`> = {
       if: (view, reader, { worker: name, parent }) => sees(view, reader, 'worker', { name, parent }),
     },
     changedKeys: workerKeys,
-    prunableWhen: 'never',
   },
   'worker.wish-changed': {
     ...ofItsMachine,

@@ -5,7 +5,12 @@ import { conflictKeys } from '../conflict-keys.ts'
 import { type FactRows, noConflictKeys, noMachine, onlyOwnerMachine, toEveryone, toHolder } from './row.ts'
 import { isCount, isLabel, isText } from './shape.ts'
 
-const machines = () => [conflictKeys.machines]
+/** The columns of facts that the administrator of the cluster's database writes about its machines. */
+const byAdministrator = {
+  mayAppend: noMachine,
+  audience: toEveryone,
+  changedKeys: () => [conflictKeys.machines],
+} as const
 
 export const workspaceFacts: FactRows<`workspace.${string}` | `machine.${string}`> = {
   'workspace.began': {
@@ -13,14 +18,12 @@ export const workspaceFacts: FactRows<`workspace.${string}` | `machine.${string}
     mayAppend: noMachine,
     audience: toHolder,
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   'workspace.key-issued': {
     shape: { hash: isText },
     mayAppend: onlyOwnerMachine,
     audience: toHolder,
     changedKeys: noConflictKeys,
-    prunableWhen: 'never',
   },
   // Only restoring a backup writes this fact, while nobody shares the workspace.
   'workspace.restored': {
@@ -28,41 +31,15 @@ export const workspaceFacts: FactRows<`workspace.${string}` | `machine.${string}
     mayAppend: noMachine,
     audience: toEveryone,
     changedKeys: () => [conflictKeys.workers, conflictKeys.runs],
-    prunableWhen: 'never',
   },
   'workspace.policy-set': {
     shape: { policy: (value) => Policy.safeParse(value).success },
     mayAppend: onlyOwnerMachine,
     audience: toEveryone,
     changedKeys: () => [conflictKeys.policy],
-    prunableWhen: 'never',
   },
-  'workspace.raised': {
-    shape: { format: isCount },
-    mayAppend: noMachine,
-    audience: toEveryone,
-    changedKeys: machines,
-    prunableWhen: 'never',
-  },
-  'workspace.owned': {
-    shape: { machine: isLabel },
-    mayAppend: noMachine,
-    audience: toEveryone,
-    changedKeys: machines,
-    prunableWhen: 'never',
-  },
-  'machine.revoked': {
-    shape: { machine: isLabel },
-    mayAppend: noMachine,
-    audience: toEveryone,
-    changedKeys: machines,
-    prunableWhen: 'never',
-  },
-  'machine.admitted': {
-    shape: { machine: isLabel },
-    mayAppend: noMachine,
-    audience: toEveryone,
-    changedKeys: machines,
-    prunableWhen: 'never',
-  },
+  'workspace.raised': { ...byAdministrator, shape: { format: isCount } },
+  'workspace.owned': { ...byAdministrator, shape: { machine: isLabel } },
+  'machine.revoked': { ...byAdministrator, shape: { machine: isLabel } },
+  'machine.admitted': { ...byAdministrator, shape: { machine: isLabel } },
 }

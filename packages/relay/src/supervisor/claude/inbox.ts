@@ -3,6 +3,7 @@
 // is not authenticated and gives no rights: no other user can write to the sockets' folder, but every program of this user can.
 
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -84,10 +85,7 @@ export class ClaudeInbox {
     if (!isWritableByUserOnly(lstatSync(folder))) throw new Error(`${folder} is not a folder of this user alone`)
     const inbox = new ClaudeInbox(join(folder, `${pid}.sock`), listener)
     await removeUnservedSocket(inbox.path)
-    await new Promise<void>((resolve, reject) => {
-      inbox.#server.once('error', reject)
-      inbox.#server.listen(inbox.path, () => resolve())
-    })
+    await once(inbox.#server.listen(inbox.path), 'listening')
     inbox.#server.on('error', () => {})
     inbox.#server.unref()
     return inbox

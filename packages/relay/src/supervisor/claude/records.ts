@@ -6,6 +6,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
+import { attempt } from '../../machine/attempt.ts'
 import { startTimeOf } from '../processes.ts'
 import { type ClaudeSession, ownRecordMark } from './registry.ts'
 
@@ -125,19 +126,11 @@ export class ClaudeRecords {
   }
 
   #files(): string[] {
-    try {
-      return readdirSync(this.#folder)
-    } catch {
-      return []
-    }
+    return attempt(() => readdirSync(this.#folder)) ?? []
   }
 
   #readMark(file: string): Partial<ReturnType<typeof ownRecordMark>> | undefined {
-    try {
-      return JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined
-    } catch {
-      return undefined
-    }
+    return attempt(() => JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined)
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { attempt } from '../../machine/attempt.ts'
 
 const chunkBytes = 1024 * 1024
 /** Maximum number of bytes read in one search: a transcript may grow by megabytes a minute, and other work must get its turn. */
@@ -142,9 +143,5 @@ function hasAll(text: unknown, messages: readonly string[]): boolean {
 }
 
 function parseLine(line: string): TranscriptLine {
-  try {
-    return (JSON.parse(line) as TranscriptLine | null) ?? {}
-  } catch {
-    return {}
-  }
+  return attempt(() => JSON.parse(line) as TranscriptLine | null) ?? {}
 }

@@ -1,12 +1,14 @@
 // The client of Codex's app-server: JSON-RPC, without its version field, in the frames of a WebSocket on a Unix socket. find-server.ts finds the
 // server to use. The server's data is not trusted: its size is limited, and data that does not fit the schemas is ignored.
 
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
+import { within } from '../../machine/within.ts'
 import { interruptAnswerMs } from '../cli-server.ts'
 import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
@@ -128,10 +130,7 @@ export class AppServer {
       perMessageDeflate: false,
       followRedirects: false,
     })
-    await new Promise<void>((resolve, reject) => {
-      socket.once('open', resolve)
-      socket.once('error', reject)
-    })
+    await once(socket, 'open')
     const server = new AppServer(socket, listener)
     try {
       const clientInfo = { name: 'agent-relay', title: 'Agent Relay', version }
@@ -286,18 +285,5 @@ export class AppServer {
     if (this.#rpc.isOver) return
     this.#rpc.end()
     this.#listener.onClose()
-  }
-}
-
-/** Returns the promise's value, or undefined after `ms` milliseconds. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), ms).unref()
-  })
-  try {
-    return await Promise.race([answer, late])
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -4,16 +4,13 @@ import { join } from 'node:path'
 import { hookTimeoutSeconds } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import {
-  cliTableFields,
-  ctrlC,
-  escapeKey,
-  findScreenSign,
   type Harness,
   hasFlag,
   type LaunchContext,
   mcpServerEnvironment,
   type ScreenPatterns,
   serverName,
+  terminalFields,
 } from './harness.ts'
 
 /** How the screen of Claude Code 2.1.325 looks in each state. */
@@ -40,7 +37,7 @@ const editTools = 'Write|Edit|MultiEdit|NotebookEdit|Bash'
 const waitSeconds = 24 * 60 * 60
 
 export const claudeHarness: Harness = {
-  ...cliTableFields('claude'),
+  ...terminalFields('claude', signs),
   install: 'npm install -g @anthropic-ai/claude-code',
   variables: [
     ...['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL', 'CLAUDE_CONFIG_DIR'],
@@ -48,13 +45,9 @@ export const claudeHarness: Harness = {
     ...['CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC', 'CLAUDE_CODE_SANDBOXED', 'DISABLE_TELEMETRY', 'IS_SANDBOX'],
     ...['DISABLE_ERROR_REPORTING', 'DISABLE_AUTOUPDATER'],
   ],
-  typing: { enterDelayMs: 100 },
-  interruptKeys: [escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   hookGraceMs: 2_000,
   bringsOwnMcp: (args) => args.some((arg) => arg.includes('mcp-config')),
   canContinue: (args) => !conversationFlags.some((flag) => hasFlag(args, flag)),
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const model = [...conversationArgs(context), ...(context.model === undefined ? [] : ['--model', context.model])]
     if (!context.isInjected) return { args: [...model, ...context.args], env: {} }

@@ -3,16 +3,7 @@
 
 import { join } from 'node:path'
 import { CodexWorkerServer } from '../codex/worker-server.ts'
-import {
-  cliTableFields,
-  ctrlC,
-  escapeKey,
-  findScreenSign,
-  type Harness,
-  type LaunchContext,
-  type ScreenPatterns,
-  serverName,
-} from './harness.ts'
+import { type Harness, type LaunchContext, type ScreenPatterns, serverName, terminalFields } from './harness.ts'
 
 /** How the screen of Codex 0.166.0 looks in each state. */
 const signs: ScreenPatterns = {
@@ -25,7 +16,7 @@ const signs: ScreenPatterns = {
 const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
 export const codexHarness: Harness = {
-  ...cliTableFields('codex'),
+  ...terminalFields('codex', signs),
   install: 'npm install -g @openai/codex',
   variables: [
     'OPENAI_API_KEY',
@@ -35,14 +26,10 @@ export const codexHarness: Harness = {
     'CODEX_API_KEY',
     'CODEX_HOME',
   ],
-  typing: { enterDelayMs: 100 },
-  interruptKeys: [escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => args.some((arg) => ownServer.test(arg)),
   // Without the app-server, nobody knows the id of Codex's conversation.
   canContinue: (args) => serverSettingsIn(args) !== undefined,
   conversationIds: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/,
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const own = [...(context.model === undefined ? [] : ['-m', context.model]), ...context.args]
     const relay = context.isInjected ? configOverrides(context).flatMap((override) => ['-c', override]) : []

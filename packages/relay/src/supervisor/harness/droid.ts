@@ -2,15 +2,12 @@
 
 import { join } from 'node:path'
 import {
-  cliTableFields,
-  ctrlC,
-  escapeKey,
-  findScreenSign,
   type Harness,
   hasFlag,
   mcpServerEnvironment,
   type ScreenPatterns,
   serverName,
+  terminalFields,
 } from './harness.ts'
 
 /** How the screen of droid 0.225.2 looks in each state. Its title does not show the state. */
@@ -21,15 +18,11 @@ const signs: ScreenPatterns = {
 }
 
 export const droidHarness: Harness = {
-  ...cliTableFields('droid'),
+  ...terminalFields('droid', signs, { enterDelayMs: 400 }),
   install: 'npm install -g droid',
   variables: ['FACTORY_API_KEY', 'FACTORY_AIRGAP_ENABLED'],
-  typing: { enterDelayMs: 400 },
-  interruptKeys: [escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   // Droid uses only the last of several --settings files, so ours is left out if the user gives one.
   bringsOwnMcp: (args) => hasFlag(args, '--settings'),
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch({ directory, server: { command, args: serverArgs }, model, args, isInjected }) {
     if (!isInjected) return { args: [...args], env: {} }
     const path = join(directory, 'settings.json')

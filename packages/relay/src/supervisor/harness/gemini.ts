@@ -3,16 +3,13 @@
 
 import { cliOf } from '@agent-relay/sdk/internal/clis'
 import {
-  cliTableFields,
-  ctrlC,
-  escapeKey,
-  findScreenSign,
   type Harness,
   hasFlag,
   identityVariables,
   type LaunchPlan,
   type ScreenPatterns,
   serverName,
+  terminalFields,
 } from './harness.ts'
 
 /** How the screen of Gemini CLI 0.61.0 looks in each state. */
@@ -33,18 +30,14 @@ const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
 const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
 
 export const geminiHarness: Harness = {
-  ...cliTableFields('gemini'),
+  // An Enter within 30 ms after the text counts as a newline, and one after 120 ms was lost once.
+  ...terminalFields('gemini', signs, { enterDelayMs: 400 }),
   install: 'npm install -g @google/gemini-cli',
   variables: [
     ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_CLI_HOME', 'GEMINI_MODEL'],
     ...['GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION', 'GOOGLE_GENAI_USE_VERTEXAI', 'GEMINI_CLI_TRUST_WORKSPACE'],
   ],
-  // An Enter within 30 ms after the text counts as a newline, and one after 120 ms was lost once.
-  typing: { enterDelayMs: 400 },
-  interruptKeys: [escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--allowed-mcp-server-names'),
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch({ server, model, args, isInjected }): LaunchPlan {
     // Gemini stores these references as written, and fills in the values at each start. Without them, it removes variables with TOKEN in their name
     // from the server's environment.

@@ -189,6 +189,17 @@ export function findScreenSign(signs: ScreenPatterns, { title, lines }: ScreenTe
   return (['blocked', 'busy', 'idle'] as const).find((sign) => shows(signs[sign]))
 }
 
+/** Returns the fields of a CLI that shows these signs in its terminal: Escape interrupts its turn, and a second Ctrl-C ends it. */
+export function terminalFields(name: NameWith<'worker'>, signs: ScreenPatterns, { enterDelayMs = 100 } = {}) {
+  return {
+    ...cliTableFields(name),
+    typing: { enterDelayMs },
+    interruptKeys: [escapeKey],
+    exitKeys: [ctrlC, ctrlC],
+    readScreenSign: (screen: ScreenText) => findScreenSign(signs, screen),
+  }
+}
+
 /** Whether the arguments have `--flag` or `--flag=value`. */
 export function hasFlag(args: readonly string[], flag: string): boolean {
   return args.some((arg) => arg === flag || arg.startsWith(`${flag}=`))

@@ -5,16 +5,14 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { opencodeCliServer } from '../opencode/server.ts'
 import {
-  cliTableFields,
-  ctrlC,
   escapeKey,
-  findScreenSign,
   type Harness,
   hasFlag,
   type LaunchContext,
   mcpServerEnvironment,
   type ScreenPatterns,
   serverName,
+  terminalFields,
 } from './harness.ts'
 
 /** How the screen of opencode 1.18.18 looks in each state. Its title does not show the state. */
@@ -30,19 +28,16 @@ const conversationFlags = ['--session', '-s', '--continue', '-c', '--fork', '--p
 type Json = Record<string, unknown>
 
 export const opencodeHarness: Harness = {
-  ...cliTableFields('opencode'),
+  ...terminalFields('opencode', signs),
   install: 'npm install -g opencode-ai',
   variables: [
     ...['OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR', 'OPENCODE_CONFIG_CONTENT', 'OPENCODE_DISABLE_AUTOUPDATE'],
     ...['OPENCODE_DISABLE_MODELS_FETCH', 'OPENCODE_DISABLE_LSP_DOWNLOAD'],
   ],
-  typing: { enterDelayMs: 100 },
   interruptKeys: [escapeKey, escapeKey],
-  exitKeys: [ctrlC, ctrlC],
   bringsOwnMcp: (args) => hasFlag(args, '--agent'),
   canContinue: (args) => !conversationFlags.some((flag) => hasFlag(args, flag)),
   conversationIds: /^ses_\w+$/,
-  readScreenSign: (view) => findScreenSign(signs, view),
   launch(context) {
     const { isInjected, port, conversation } = context
     const args = [

@@ -17,14 +17,11 @@ import type { RelayClient } from '@agent-relay/sdk'
 import { socketPathOf } from '@agent-relay/sdk/internal/discover'
 import type { Approval, ApprovalClosed } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../../test/until.ts'
-import {
-  type ApprovalEnd,
-  type NewApproval,
-  permissionChoices,
-} from '../../../src/broker/approvals/approval-runtime.ts'
+import type { ApprovalEnd, NewApproval } from '../../../src/broker/approvals/approval-runtime.ts'
 import type { Workspace } from '../../../src/broker/workspace.ts'
 import { openPty } from '../../../src/supervisor/pty.ts'
 import { launcher } from '../../cli/cli-world.ts'
+import { permissionChoices } from '../../permission-choices.ts'
 import { HttpWorld } from '../../wires/http-world.ts'
 
 export interface Opened extends Approval {

@@ -59,7 +59,7 @@ async function occupy({ engine, ids }: Workspace, place: string): Promise<void> 
 const leftOf = ({ store: { view } }: Workspace) => [
   ...view.workers.running().map(({ name }) => name),
   ...view.runs.running().map(({ parent }) => `run of ${parent}`),
-  ...[...view.actions()].map(({ name }) => name),
+  ...[...view.actions.all()].map(({ name }) => name),
 ]
 const all = (place: string) => [`${place}-worker`, `run of ${place}-boss`, `${place}.do`]
 
@@ -95,10 +95,10 @@ test('a call under way ends when the daemon of its provider ends, and with no ot
   })
   desk.workspace.close()
   const laptop = await openOn('laptop')
-  expect(laptop.workspace.store.view.invocation('act_1')?.isDone).toBe(false)
+  expect(laptop.workspace.store.view.actions.invocation('act_1')?.isDone).toBe(false)
   await laptop.close()
   const again = await openOn('desk')
-  expect(again.workspace.store.view.invocation('act_1')?.isDone).toBe(true)
+  expect(again.workspace.store.view.actions.invocation('act_1')?.isDone).toBe(true)
   await again.close()
 })
 
