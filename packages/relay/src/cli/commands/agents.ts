@@ -9,7 +9,7 @@ import type { Agent, OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { connectControl, nextCommandId } from '../control-socket.ts'
+import { listWorkspaces, withControl } from '../control-socket.ts'
 import { hereOption, needsElsewhereText, otherWorkspaces, showsEverything } from '../everywhere.ts'
 import type { Printer } from '../print.ts'
 import { ageText, oneLine } from '../text.ts'
@@ -148,8 +148,7 @@ function agentsOf({ print }: CommandContext, client: RelayClient, project?: stri
  */
 async function everywhere(context: CommandContext<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
-  const link = await connectControl(env)
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
+  const workspaces = await withControl(env, listWorkspaces)
   const lists = workspaces
     .filter(({ open, atRest }) => open && (options.all || !atRest))
     .map(async ({ name: workspace }) => {

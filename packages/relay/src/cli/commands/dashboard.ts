@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { CliCommand, CommandContext } from '../command.ts'
 import { meantWorkspace } from '../connection.ts'
-import { connectControl, nextCommandId } from '../control-socket.ts'
+import { nextCommandId, withControl } from '../control-socket.ts'
 import { controlAsPerson } from '../person.ts'
 
 interface DashboardOptions {
@@ -36,8 +36,7 @@ async function run(context: CommandContext<DashboardOptions>): Promise<void> {
 }
 
 async function logout({ print, env }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  const { ended } = await link.call('page.logout', {}, nextCommandId('c')).finally(() => link.close())
+  const { ended } = await withControl(env, (link) => link.call('page.logout', {}, nextCommandId('c')))
   if (print.isJson) await print.json({ ended })
   else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
 }

@@ -9,8 +9,8 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import type { DemoCast } from '../../daemon/demo-script.ts'
 import { demoAnswerMs, demoCast, guestCast, newDemoName } from '../../daemon/demo-stage.ts'
 import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
-import { loginName, meantWorkspace, warnOfOtherVersion, workspaceKeyOf } from '../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../control-socket.ts'
+import { loginName, meantWorkspace, warnOfOtherVersion, withDaemon, workspaceKeyOf } from '../connection.ts'
+import { findListedWorkspace, listWorkspaces, nextCommandId, tryWithControl, withControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
 import { ownName, ownNameAnywhere } from '../own-name.ts'
@@ -107,18 +107,14 @@ function isOfCast({ cast }: Stage, { type, by, fact }: RelayEvent): boolean {
 async function inOwn(context: CommandContext): Promise<Stage> {
   const { env, print } = context
   const name = meantWorkspace(context, env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  return withDaemon({ env, print }, async (link) => {
     const found = await findListedWorkspace(link, name)
     if (!found.open) throw new RefusalError('workspace.closed', { workspace: name })
     const key = workspaceKeyOf(found.id ?? '', found.socketPath, env)
     if (key === undefined)
       throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exitCodes.denied)
     return { ...found, key, cast: guestCast, page: await pageOf(link, name), close: async () => {} }
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** A link to the workspace's page; undefined where the daemon has no HTTP port. */
@@ -128,22 +124,17 @@ async function pageOf(link: Link, workspace: string): Promise<string | undefined
 
 /** A new workspace in the running daemon; undefined if no daemon runs. */
 async function inRunning({ env, print }: CommandContext): Promise<Stage | undefined> {
-  const link = await tryConnectControl(env)
-  if (!link) return undefined
-  try {
+  return tryWithControl(env, async (link) => {
     warnOfOtherVersion(print, link.welcome.version)
     await removeFormer(link)
     const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
     return { ...made, cast: demoCast, page: await pageOf(link, made.name), close: async () => {} }
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Removes the workspace of an earlier demo, unless somebody is connected to it. */
 async function removeFormer(link: Link): Promise<void> {
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
-  for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
+  for (const { name } of (await listWorkspaces(link)).filter((workspace) => isDemoName(workspace.name)))
     await link.call('workspace.remove', { workspace: name }, nextCommandId('c')).catch(() => {})
 }
 
@@ -160,12 +151,12 @@ async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
   }
   if (!daemon) throw new CommandError(`A relay could not be started in ${dataDir(env)}.`, exitCodes.busy)
   try {
-    const link = await connectControl(env)
-    const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
-    const page = http && (await pageOf(link, made.name))
-    await link.close()
-    const words = `RELAY_DATA_DIR=${shellQuote(dataDir(env))} `
-    return { ...made, path: undefined, cast: demoCast, page, settings: words, close }
+    return await withControl(env, async (link) => {
+      const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
+      const page = http && (await pageOf(link, made.name))
+      const words = `RELAY_DATA_DIR=${shellQuote(dataDir(env))} `
+      return { ...made, path: undefined, cast: demoCast, page, settings: words, close }
+    })
   } catch (error) {
     await close()
     throw error

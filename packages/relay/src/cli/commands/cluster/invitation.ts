@@ -7,7 +7,7 @@ import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import type { ClusterMembership } from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
-import { findListedWorkspace, tryConnectControl } from '../../control-socket.ts'
+import { findListedWorkspace, tryWithControl } from '../../control-socket.ts'
 import { oneLine } from '../../text.ts'
 import { checkReachable } from './reach.ts'
 import { withAdmin } from './server.ts'
@@ -63,8 +63,7 @@ function oneLineIndented(text: string): string {
 
 /** The workspace, its id and its key from the owner's credentials file; undefined if the key is not on this machine. */
 async function parcelFor({ env, print }: CommandContext, workspace: string) {
-  const link = await tryConnectControl(env)
-  const known = link && (await findListedWorkspace(link, workspace).finally(() => link.close()))
+  const known = await tryWithControl(env, (link) => findListedWorkspace(link, workspace))
   if (known && !known.shared)
     throw new CommandError(
       `Workspace ${workspace} lives on this machine alone. To share it: agent-relay workspace share ${workspace} --invite NAME`,

@@ -5,6 +5,7 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { adminAddress, requireMembership, warnOfOutdatedRoles, withAdmin } from './server.ts'
@@ -34,7 +35,11 @@ async function run(context: CommandContext<RaiseOptions>): Promise<void> {
   await requirePerson(env)
   const owner = options.owner ?? requireMembership(dataDir(env)).machine
   const server = adminAddress(context, 'cluster raise')
-  if (!options.yes) await confirm(workspace, owner)
+  if (!options.yes)
+    await confirm(
+      `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`,
+      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
+    )
   const before = await withAdmin(context, server, async (client) => {
     // Migrated first, because the newest tables bring the functions of the newest format.
     warnOfOutdatedRoles(context, await migrate(client))
@@ -47,16 +52,4 @@ async function run(context: CommandContext<RaiseOptions>): Promise<void> {
     )
   if (print.isJson) return void (await print.json({ workspace, owner, before }))
   await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
-}
-
-async function confirm(workspace: string, owner: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

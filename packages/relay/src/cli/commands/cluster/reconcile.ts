@@ -3,8 +3,8 @@
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, type NamedCommand } from '../../command.ts'
-import { warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { withDaemon } from '../../connection.ts'
+import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { type CommandFailure, describeFailure } from '../../exit.ts'
 import { requirePerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
@@ -36,9 +36,7 @@ const entries = (count: number) => countedText(count, 'entry').replace('entrys',
 
 async function run({ args, options, env, print }: CommandContext<ReconcileOptions>): Promise<void> {
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const ask = (workspace: string) => {
       const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextCommandId('c'))
       return print.during(`reconciling ${oneLine(workspace)}`, asked, () => progress(link, workspace))
@@ -48,14 +46,12 @@ async function run({ args, options, env, print }: CommandContext<ReconcileOption
     const done = await ask(workspace)
     if (print.isJson) await print.json(done)
     else await tell(print, done)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Reconciles every shared workspace. One that is refused, since somebody is connected to it for example, does not stop the others. */
 async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Printer): Promise<void> {
-  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+  const { workspaces } = await daemonStatus(link)
   const all: Reconciled[] = []
   const refused: (CommandFailure & { name: string })[] = []
   for (const { name } of workspaces.filter(({ shared }) => shared))
@@ -77,7 +73,7 @@ async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled
 }
 
 async function progress(link: Link, workspace: string): Promise<string | undefined> {
-  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+  const { workspaces } = await daemonStatus(link)
   const found = workspaces.find(({ name }) => name === workspace)?.reconciling
   return found && `${found.done} of ${entries(found.of)}`
 }

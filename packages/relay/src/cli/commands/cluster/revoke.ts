@@ -3,6 +3,7 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RevokeResult, revokeMachine } from '../../../cluster/postgres/machines.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
@@ -32,7 +33,11 @@ async function run(context: CommandContext<RevokeOptions>): Promise<void> {
       exitCodes.refused,
     )
   const server = adminAddress(context, 'machine revoke')
-  if (!options.yes) await confirm(name)
+  if (!options.yes)
+    await confirm(
+      `Remove ${name} from the cluster? It is thrown out at once, and the names of its agents become free.`,
+      `${name} would be thrown out at once, and nobody can be asked here. To do it: agent-relay machine revoke ${name} --yes`,
+    )
   const revoked = await withAdmin(context, server, (client) => revokeMachine(client, name))
   const refused = refusals[revoked.kind]?.(name)
   if (refused !== undefined) throw new CommandError(refused, exitCodes.refused)
@@ -56,16 +61,4 @@ const refusals: Partial<Record<RevokeResult['kind'], (name: string) => string>> 
 
 function revokedFields(revoked: RevokeResult): object {
   return revoked.kind === 'ok' ? { ended: revoked.ended } : { withdrawn: true }
-}
-
-async function confirm(name: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `${name} would be thrown out at once, and nobody can be asked here. To do it: agent-relay machine revoke ${name} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Remove ${name} from the cluster? It is thrown out at once, and the names of its agents become free.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

@@ -2,9 +2,10 @@
 
 import { uptimeText } from '@agent-relay/sdk/internal/client'
 import type { Env } from '@agent-relay/sdk/internal/discover'
+import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, tryConnectControl } from '../../control-socket.ts'
+import { daemonStatus, tryWithControl, withControl } from '../../control-socket.ts'
 import { yesOption } from '../../options.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
@@ -17,7 +18,7 @@ import { runCommand } from './run.ts'
 import { installService } from './service.ts'
 import { start } from './start.ts'
 import { isMemoryRelay } from './starting.ts'
-import { daemonStatus, stop } from './stop.ts'
+import { stop } from './stop.ts'
 import { upgrade } from './upgrade.ts'
 
 interface RestartOptions {
@@ -52,9 +53,7 @@ async function runRestart({ env, print, options }: CommandContext<RestartOptions
       'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',
       exitCodes.usage,
     )
-  const running = await tryConnectControl(env)
-  const ended = running ? endingWork((await daemonStatus(running)).workspaces) : []
-  void running?.close()
+  const ended = endingWork((await tryWithControl(env, daemonStatus))?.workspaces ?? [])
   await confirmEndingWork(ended, { command: 'daemon restart', yes: options.yes, print })
   const { pid, version, workspaces } = await restartDaemon(env, print)
   if (print.isJson) return void (await print.json({ pid, version, workspaces, ended }))
@@ -63,15 +62,13 @@ async function runRestart({ env, print, options }: CommandContext<RestartOptions
 }
 
 async function runStatus({ env, print }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  const found = await daemonStatus(link)
-  await link.close()
+  const found = await withControl(env, daemonStatus)
   warnOfOtherVersion(print, found.version)
   if (print.isJson) return void (await print.json(found))
   await sayStatus(print, found, env)
 }
 
-async function sayStatus(print: Printer, found: Awaited<ReturnType<typeof daemonStatus>>, env: Env): Promise<void> {
+async function sayStatus(print: Printer, found: OutputOf<'daemon.status'>, env: Env): Promise<void> {
   const { version: running, pid, uptimeMs, residentMb, lagMs, workspaces } = found
   const open = workspaces.filter((workspace) => workspace.open).map(({ name }) => name)
   const damaged = workspaces.filter(({ fault }) => fault !== undefined).map(({ name }) => name)

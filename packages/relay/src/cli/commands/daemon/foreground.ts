@@ -7,7 +7,7 @@ import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace, loginName, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { daemonStatus, withControl } from '../../control-socket.ts'
 import { checkInterrupts, endingSignal, reportFailedTasks } from '../../ending.ts'
 import type { Printer } from '../../print.ts'
 import { endedText, endingText, endingWork } from './ending-work.ts'
@@ -26,7 +26,6 @@ import {
   refreshEditorLauncher,
   removeMemoryDirectory,
 } from './starting.ts'
-import { daemonStatus } from './stop.ts'
 
 /** The options of both commands that start a daemon: `daemon start` and `up`. */
 export interface UpOptions extends HttpOptions {
@@ -95,7 +94,7 @@ export async function runInForeground(
     daemon = reached.daemon
     if (daemon && !options.memory) refreshEditorLauncher(env, onTrouble)
     warnOfOtherVersion(print, link.welcome.version)
-    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+    const { http: port, endsUnattended, workspaces } = await daemonStatus(link)
     warnEndsUnattended(print, endsUnattended)
     // A daemon in this process has told its faults when it started.
     if (!daemon) printWorkspaceFaults(print, workspaces)
@@ -136,8 +135,5 @@ async function mayInterrupt(env: Env, print: Printer, ending: AbortSignal): Prom
 }
 
 async function workOfDaemon(env: Env): Promise<string[]> {
-  const link = await connectControl(env)
-  const { workspaces } = await daemonStatus(link)
-  void link.close()
-  return endingWork(workspaces)
+  return endingWork((await withControl(env, daemonStatus)).workspaces)
 }

@@ -3,6 +3,7 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { CommandContext, NamedCommand } from '../../command.ts'
 import { chooseWorkspace, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
+import { daemonStatus } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import { type UpOptions, upOptions, warnEndsUnattended } from './foreground.ts'
 import { asksForHttpPort, httpArguments, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
@@ -13,7 +14,7 @@ import {
   removeMemoryDirectory,
   shellExportLine,
 } from './starting.ts'
-import { daemonStatus, stopDaemon } from './stop.ts'
+import { stopDaemon } from './stop.ts'
 import { runTestRelay } from './testing.ts'
 
 interface StartOptions extends UpOptions {

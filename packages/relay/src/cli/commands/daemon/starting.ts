@@ -27,13 +27,13 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
-import { connectControl, daemonPollMs, nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { connectControl, daemonPollMs, daemonStatus, nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Printer } from '../../print.ts'
 import { chooseLocalOrShared } from '../../shared-name.ts'
 import { openLog, readLogEnd } from './log-file.ts'
 import { DaemonWait } from './patience.ts'
-import { daemonStatus, stopDaemon } from './stop.ts'
+import { stopDaemon } from './stop.ts'
 
 /** Interval between looks at whether the winner of a race for the lock still lives. */
 const raceLookMs = 500
@@ -159,7 +159,7 @@ async function endStartedDaemon({ link, childPid }: ReachedDaemon, env: Env): Pr
 /** Ends our child if another daemon answers while it still starts: were that daemon stopped soon, ours would take its place. */
 async function endLoser(link: Link, child: SpawnedDaemon | undefined): Promise<void> {
   if (!child || child.code !== undefined) return
-  const answering = await link.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
+  const answering = await daemonStatus(link).catch(() => undefined)
   if (answering && answering.pid !== child.pid) child.end()
 }
 

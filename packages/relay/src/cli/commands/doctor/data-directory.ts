@@ -16,7 +16,7 @@ import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { release } from '../../../machine/version.ts'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
 
@@ -94,8 +94,8 @@ function checkPrivacy(check: string, path: string, shown: string, mode: number):
 }
 
 export const daemonCheck: DoctorCheck = async ({ env }) => {
-  const link = await tryConnectControl(env)
-  if (!link) {
+  const running = await tryWithControl(env, async (link) => link.welcome.version)
+  if (running === undefined) {
     const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
     if (isDirectory(dataDir(env)) && isDaemonRunning(dataDir(env)))
       return [
@@ -108,8 +108,6 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
       ]
     return [{ check: 'daemon', state: 'note', text: 'it does not run', fix: 'agent-relay daemon start' }]
   }
-  const running = link.welcome.version
-  await link.close()
   if (running === release) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
   const text = `the daemon runs ${running}, this is agent-relay ${release}`
   return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon upgrade' }]

@@ -25,7 +25,7 @@ import {
 } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
 import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
 import { isOldNode, programVersion } from './machine.ts'
@@ -51,9 +51,8 @@ export const launcherCheck: DoctorCheck = async ({ env }) => {
 export const editorsCheck: DoctorCheck = async (patient) => {
   const around = installContext(patient.env, patient.cwd)
   const here = detectEditors(around)
-  const link = await tryConnectControl(patient.env)
-  await link?.close()
-  const visit: EditorsVisit = { patient, isRunning: link !== undefined, asked: new Map() }
+  const isRunning = (await tryWithControl(patient.env, async () => true)) === true
+  const visit: EditorsVisit = { patient, isRunning, asked: new Map() }
   const findings = await Promise.all(
     known.map(async (editor) => [
       ...(await checkOwnEntry(editor, here.includes(editor), around, visit)),

@@ -16,7 +16,7 @@ import { launcherPath } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
 
@@ -35,10 +35,9 @@ async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefi
   const launcher = launcherPath(env)
   const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
   if (!existsSync(launcher)) return { text: missing, fix: 'agent-relay mcp install' }
-  const link = await tryConnectControl(env)
-  await link?.close()
+  const isRunning = await tryWithControl(env, async () => true)
   const folder = join(dataDir(env), 'hooks')
-  if (!link || new HooksFolder(folder).runningDaemon()) return undefined
+  if (!isRunning || new HooksFolder(folder).runningDaemon()) return undefined
   const text = `the hooks do not find the daemon: ${withTilde(join(folder, 'daemon'), env.HOME)} does not name it`
   return { text, fix: 'agent-relay daemon restart' }
 }

@@ -3,10 +3,9 @@
 import { execFile } from 'node:child_process'
 import { detectEditors, installContext, programPath } from '@agent-relay/mcp/install'
 import { dataDir, type Env, findDaemon, findProjectConfig, findProjectFile } from '@agent-relay/sdk/internal/discover'
-import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { daemonStatus, tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
 import { requestedHttpPort } from '../daemon/http.ts'
 import type { DoctorCheck, Finding } from './finding.ts'
@@ -58,19 +57,9 @@ async function missingWorkspace(cwd: string, env: Env): Promise<[workspace: stri
   }
 }
 
-async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.status'> | undefined> {
-  const link = await tryConnectControl(env)
-  if (!link) return undefined
-  try {
-    return await link.call('daemon.status', {}, nextCommandId('c'))
-  } finally {
-    await link.close()
-  }
-}
-
 /** Checks the HTTP port. A running daemon already has its port; where it had to take another one, clients may not know. */
 export const portCheck: DoctorCheck = async ({ env }) => {
-  const running = await statusOfDaemon(env)
+  const running = await tryWithControl(env, daemonStatus)
   const asked = requestedHttpPort({}, env)?.port
   if (running) {
     const { http } = running
@@ -134,7 +123,7 @@ export const clisCheck: DoctorCheck = async ({ env, cwd }) => {
         fix: 'for instance: npm install -g @anthropic-ai/claude-code',
       },
     ]
-  const running = await statusOfDaemon(env)
+  const running = await tryWithControl(env, daemonStatus)
   return Promise.all(
     found.map(async ({ editor, path }): Promise<Finding> => {
       const version = await programVersion(path, env)

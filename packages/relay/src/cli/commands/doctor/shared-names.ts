@@ -1,13 +1,10 @@
 // The doctor's check for a workspace of this machine that hides a shared one of the same name.
 
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
 import { shadowFix, shadowText } from '../../shared-name.ts'
 import type { DoctorCheck } from './finding.ts'
 
 export const sharedNamesCheck: DoctorCheck = async ({ env }) => {
-  const link = await tryConnectControl(env)
-  if (!link) return []
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
-  const hiding = workspaces.filter(({ shadows }) => shadows)
+  const hiding = ((await tryWithControl(env, listWorkspaces)) ?? []).filter(({ shadows }) => shadows)
   return hiding.map(({ name }) => ({ check: 'shared', state: 'fault', text: shadowText(name), fix: shadowFix(name) }))
 }

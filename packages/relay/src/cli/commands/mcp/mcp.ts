@@ -3,7 +3,7 @@
 
 import { setting } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { nextCommandId, withControl } from '../../control-socket.ts'
 import { install, uninstall } from './install.ts'
 
 interface StartOptions {
@@ -47,8 +47,7 @@ async function runStart({ env, options }: CommandContext<StartOptions>): Promise
   const key = setting({ given: options.workspace }, 'given') ?? setting(env, 'RELAY_WORKSPACE_KEY')
   if (key === undefined)
     throw new CommandError('Which workspace? Give its key: --workspace KEY, or RELAY_WORKSPACE_KEY', exitCodes.usage)
-  const link = await connectControl(env)
-  const { name } = await link.call('workspace.find', { key }, nextCommandId('c')).finally(() => link.close())
+  const { name } = await withControl(env, (link) => link.call('workspace.find', { key }, nextCommandId('c')))
   // The pipe reads the key from the environment.
   process.env.RELAY_WORKSPACE_KEY = key
   const { serve } = await import('@agent-relay/mcp/serve')

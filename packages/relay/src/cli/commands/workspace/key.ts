@@ -5,8 +5,8 @@ import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, missingKeyFix, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { meantWorkspace, missingKeyFix, withDaemon } from '../../connection.ts'
+import { findListedWorkspace, nextCommandId, tryWithControl, withControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { readSecret } from '../../secret.ts'
 import { withTilde } from '../../text.ts'
@@ -51,16 +51,12 @@ async function run(context: CommandContext<KeyOptions>): Promise<void> {
 }
 
 async function rotate({ env, print }: CommandContext, workspace: string): Promise<string> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  return withDaemon({ env, print }, async (link) => {
     const { key } = await link.call('workspace.rotate-key', { workspace }, nextCommandId('c'))
     print.say(`This is the new key of workspace ${workspace}, kept for you in the credentials file.`)
     print.say('The old key no longer works, and every connection that used it has ended.')
     return key
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Stores the key of a workspace, which was made on another machine. The daemon knows the key's hash, and says which workspace it opens. */
@@ -69,8 +65,7 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
     `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
     'A key',
   )
-  const link = await connectControl(env)
-  try {
+  await withControl(env, async (link) => {
     const found = await link.call('workspace.find', { key }, nextCommandId('c'))
     if (found.name !== workspace)
       throw new CommandError(`This is the key of another workspace: ${found.name}`, exitCodes.refused)
@@ -78,17 +73,14 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
     new CredentialsFile(credentialsPath(env)).put(found.id as string, { name: workspace, key, dataDir: directory })
     if (print.isJson) return void (await print.json({ workspace, kept: true }))
     await print.line(`The key of workspace ${workspace} is kept on this machine too.`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** The key in the credentials file. A running daemon knows the workspace's id; the file alone knows only names, which two data directories may share. */
 async function stored({ env }: CommandContext, workspace: string): Promise<string> {
   const path = credentialsPath(env)
   const file = new CredentialsFile(path)
-  const link = await tryConnectControl(env)
-  const { id } = (link && (await findListedWorkspace(link, workspace).finally(() => link.close()))) ?? {}
+  const { id } = (await tryWithControl(env, (link) => findListedWorkspace(link, workspace))) ?? {}
   const named = file.keysNamed(workspace)
   const key = (id === undefined ? undefined : file.keyOf(id)) ?? (named.length === 1 ? named[0] : undefined)
   if (key !== undefined) return key

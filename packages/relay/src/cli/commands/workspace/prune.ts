@@ -6,8 +6,9 @@ import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { InputOf, OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { confirm } from '../../confirm.ts'
+import { meantWorkspace, withDaemon } from '../../connection.ts'
+import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { parseDurationMs } from '../../duration.ts'
 import { endingSignal } from '../../ending.ts'
 import { yesOption } from '../../options.ts'
@@ -48,18 +49,14 @@ async function run(context: CommandContext<PruneOptions>): Promise<void> {
   const { dryRun, delete: deletes } = options
   const olderMs = olderOf(options.older)
   const workspace = meantWorkspace({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
-  if (deletes && !dryRun && !options.yes) await confirm(workspace, options.older as string)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  if (deletes && !dryRun && !options.yes) await confirmDeletion(workspace, options.older as string)
+  await withDaemon({ env, print }, async (link) => {
     const asked = { workspace, olderMs, dryRun, delete: deletes }
     const pruned = await pruneUntilEnded(link, asked, print)
     if (print.isJson) await print.json(pruned)
     else await printPruned(print, pruned, options, env.HOME)
     if (pruned.ended) throw new CommandError(dryRun ? endedLookText : endedText, 130, { isPrintedAsJson: print.isJson })
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
@@ -71,7 +68,7 @@ async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, pr
   endingSignal().addEventListener('abort', () => link.unwatch(id), { once: true })
   const pruned = link.call('workspace.prune', asked, id)
   return print.during(asked.dryRun ? 'looking' : 'pruning', pruned, async () => {
-    const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+    const { workspaces } = await daemonStatus(link)
     const progress = workspaces.find(({ name }) => name === asked.workspace)?.pruning
     return progress && progressText(progress)
   })
@@ -89,17 +86,12 @@ function olderOf(text: string | undefined): number {
   throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exitCodes.usage)
 }
 
-async function confirm(workspace: string, older: string): Promise<void> {
+function confirmDeletion(workspace: string, older: string): Promise<void> {
   const what = `everything older than ${older} that is over in workspace ${workspace}`
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Delete ${what}? This cannot be undone.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
+  return confirm(
+    `Delete ${what}? This cannot be undone.`,
+    `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
+  )
 }
 
 async function printPruned(

@@ -1,14 +1,16 @@
 // `workspace recover`: says what a workspace has lost of its stored entries, and goes on with what is left once a person has agreed.
 
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import type { Link } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../../../core/nearest.ts'
 import { RefusalError } from '../../../core/refusal-error.ts'
 import type { JournalGap } from '../../../daemon/recovering.ts'
 import { configuredProject } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import type { CommandContext, NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
+import { nextCommandId, tryWithControl } from '../../control-socket.ts'
 import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText, dateTimeText, withTilde } from '../../text.ts'
@@ -40,7 +42,11 @@ async function run({ args, options, env, print }: CommandContext<RecoverOptions>
     return void (await print.line(`Workspace ${workspace} has all that was stored in it. Nothing was changed.`))
   }
   print.say(`Workspace ${workspace}: ${goneText(gap)}`)
-  if (!options.yes) await confirm(workspace)
+  if (!options.yes)
+    await confirm(
+      'Go on without that? A copy of the files as they are is kept.',
+      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
+    )
   const { recoverDatabase } = await import('../../../daemon/recovering.ts')
   const kept = recoverDatabase(directory, workspace)
   const isOpen = await openInDaemon(workspace, env)
@@ -75,26 +81,8 @@ function goneText({ isLocal, expected, found }: JournalGap): string {
   return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
 }
 
-async function confirm(workspace: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = 'Go on without that? A copy of the files as they are is kept.'
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
-}
-
 /** Opens the workspace in the daemon; false where none runs. */
 async function openInDaemon(workspace: string, env: Env): Promise<boolean> {
-  const link = await tryConnectControl(env)
-  if (!link) return false
-  try {
-    await link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
-    return true
-  } finally {
-    await link.close()
-  }
+  const open = (link: Link) => link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
+  return (await tryWithControl(env, open)) !== undefined
 }

@@ -5,8 +5,8 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { ClusterFile, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import type { CommandContext, NamedCommand } from '../../command.ts'
-import { warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId } from '../../control-socket.ts'
+import { withDaemon } from '../../connection.ts'
+import { findListedWorkspace, nextCommandId, withControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { setUpCluster } from '../cluster/init.ts'
@@ -76,15 +76,11 @@ export const handOver: NamedCommand = {
 async function runHandOver({ args, env, print }: CommandContext): Promise<void> {
   const [workspace, machine] = args as [string, string]
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const done = await link.call('workspace.hand-over', { workspace, machine }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(done))
     await print.line(`${workspace} belongs to ${machine} now.`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Shares a workspace. Without a cluster, one is made on the PostgreSQL of this machine. */
@@ -109,12 +105,7 @@ async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
 }
 
 async function isSharedAlready(env: CommandContext['env'], workspace: string): Promise<boolean> {
-  const link = await connectControl(env)
-  try {
-    return (await findListedWorkspace(link, workspace)).shared === true
-  } finally {
-    await link.close()
-  }
+  return withControl(env, async (link) => (await findListedWorkspace(link, workspace)).shared === true)
 }
 
 async function move(
@@ -123,9 +114,7 @@ async function move(
 ): Promise<void> {
   const workspace = args[0] as string
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const asked = link.call(op, { workspace, force: options.force }, nextCommandId('c'))
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
     // With `--invite`, the invitation is all that is printed as JSON.
@@ -138,7 +127,5 @@ async function move(
     await print.line(done)
     print.say(`Another machine of the cluster opens it: agent-relay workspace open ${workspace}`)
     print.say(`A new machine: agent-relay machine invite NAME --workspace ${workspace}`)
-  } finally {
-    await link.close()
-  }
+  })
 }

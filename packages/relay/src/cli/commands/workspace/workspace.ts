@@ -4,9 +4,10 @@ import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../../core/shared-trouble.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
+import { printWorkspaceFaults, withDaemon } from '../../connection.ts'
+import { nextCommandId } from '../../control-socket.ts'
 import { yesOption } from '../../options.ts'
 import { chooseLocalOrShared, localOption, shadowText } from '../../shared-name.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
@@ -36,9 +37,7 @@ const create: NamedCommand<CreateOptions> = {
 /** Makes a workspace. Its key goes to stdout alone, this once. */
 async function runCreate({ args, options, env, print }: CommandContext<CreateOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const make = (isLocal?: boolean) =>
       link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextCommandId('c'))
     const made = await chooseLocalOrShared<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
@@ -51,9 +50,7 @@ async function runCreate({ args, options, env, print }: CommandContext<CreateOpt
     await print.line(made.key)
     print.say(`made workspace ${made.name}. This is its key, which is kept for you in the credentials file.`)
     print.say(`Use the workspace: agent-relay who --project ${made.name}, or RELAY_PROJECT=${made.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 const list: NamedCommand = {
@@ -66,9 +63,7 @@ const list: NamedCommand = {
 }
 
 async function runList({ env, print }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const { workspaces, clusterFault } = await link.call('workspace.list', {}, nextCommandId('c'))
     if (print.isJson) return void (await print.json({ workspaces, clusterFault }))
     if (clusterFault !== undefined) print.say(`Those that are only in the cluster are not shown. ${clusterFault}`)
@@ -95,9 +90,7 @@ async function runList({ env, print }: CommandContext): Promise<void> {
       ({ name, open, fault }) => !open && fault === undefined && !shadowed.includes(name),
     )
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 function stateOf({ open, atRest, shared, shadows, fault, stopped, cutOff }: WorkspaceEntry): string {
@@ -134,16 +127,12 @@ const open: NamedCommand = {
 }
 
 async function runOpen({ args, env, print }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const input = { workspace: args[0] as string, mustExist: true }
     const opened = await link.call('workspace.open', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(opened))
     print.say(openText(opened.name))
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 function openText(name: string): string {
@@ -166,16 +155,12 @@ const close: NamedCommand<CloseOptions> = {
 }
 
 async function runClose({ args, options, env, print }: CommandContext<CloseOptions>): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const input = { workspace: args[0] as string, force: options.force }
     const closed = await link.call('workspace.close', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(closed))
     print.say(`Workspace ${closed.name} is closed. To open it again: agent-relay workspace open ${closed.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 interface RemoveOptions {
@@ -206,27 +191,15 @@ export const workspace: CliCommand = {
 
 async function runRemove({ args, options, env, print }: CommandContext<RemoveOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
-    if (!options.yes) await confirmRemoval(workspace)
+  await withDaemon({ env, print }, async (link) => {
+    if (!options.yes)
+      await confirm(
+        `Remove workspace ${workspace} with all its messages? This cannot be undone.`,
+        `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+      )
     const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(removed))
     const again = workspace === homeWorkspace ? ' A new, empty one is open: agents outside a project meet there.' : ''
     print.say(`Workspace ${workspace} is removed, with its messages and its key.${again}`)
-  } finally {
-    await link.close()
-  }
-}
-
-async function confirmRemoval(workspace: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Remove workspace ${workspace} with all its messages? This cannot be undone.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
+  })
 }
