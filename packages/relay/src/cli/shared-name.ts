@@ -1,12 +1,12 @@
 // A new workspace with the name of a shared one in the cluster: a person at a terminal chooses between them, and nobody else gets one by accident.
 
-import { CommandError, exitCodes } from './command.ts'
+import { type CliOption, CommandError, exitCodes } from './command.ts'
 import type { Printer } from './print.ts'
 
 export const localOption = {
   flags: '--local',
   text: 'on this machine alone, also where the cluster has a shared workspace of this name',
-}
+} satisfies CliOption
 
 /** The warning where both workspaces exist: an older daemon has made the local one, or a person on purpose. */
 export function shadowText(name: string): string {

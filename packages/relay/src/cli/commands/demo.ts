@@ -8,7 +8,7 @@ import { daemonName, type Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { DemoCast } from '../../daemon/demo-script.ts'
 import { demoAnswerMs, demoCast, guestCast, newDemoName } from '../../daemon/demo-stage.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../command.ts'
 import { loginName, meantWorkspace, warnOfOtherVersion, withDaemon, workspaceKeyOf } from '../connection.ts'
 import { findListedWorkspace, listWorkspaces, nextCommandId, tryWithControl, withControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
@@ -39,25 +39,22 @@ interface Stage {
   close(): Promise<void>
 }
 
-interface DemoOptions {
-  journal?: boolean
-  here?: boolean
-}
-
-export const demo: CliCommand<DemoOptions> = {
-  options: {
-    journal: { flags: '--journal', text: "also print that workspace's journal, entry by entry" },
-    here: {
-      flags: '--here',
-      text: 'in the workspace of this directory, to see it in the feed of `up` and on its page',
-    },
+const demoOptions = {
+  journal: { flags: '--journal', text: "also print that workspace's journal, entry by entry" },
+  here: {
+    flags: '--here',
+    text: 'in the workspace of this directory, to see it in the feed of `up` and on its page',
   },
+} satisfies CliOptions
+
+export const demo: CliCommand<typeof demoOptions> = {
+  options: demoOptions,
   examples: ['agent-relay demo', 'agent-relay demo --journal', 'agent-relay demo --here'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<DemoOptions>): Promise<void> {
+async function run(context: CommandContext<typeof demoOptions>): Promise<void> {
   const { options, print, env } = context
   const opening = options.here ? inOwn(context) : inRunning(context).then((stage) => stage ?? inMemory(context))
   const stage = await print.during('starting a relay for it', opening)

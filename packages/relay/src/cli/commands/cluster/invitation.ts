@@ -6,7 +6,7 @@ import { type ServerAddress, splitCertificates } from '../../../cluster/postgres
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import type { ClusterMembership } from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliOption, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { findListedWorkspace, tryWithControl } from '../../control-socket.ts'
 import { oneLine } from '../../text.ts'
 import { checkReachable } from './reach.ts'
@@ -27,7 +27,7 @@ export interface InviteOptions {
 export const atOption = {
   flags: '--at <host>',
   text: 'the name or address under which the other machine reaches this one',
-}
+} satisfies CliOption
 
 /** Invites a machine and prints the invitation, alone on stdout. Fails with the lines to change where no other machine could reach the server. */
 export async function printInvitation(

@@ -4,32 +4,29 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { adminAddress, requireMembership, warnOfOutdatedRoles, withAdmin } from './server.ts'
 
-interface RaiseOptions {
-  owner?: string
-  yes?: boolean
-}
+const raiseOptions = {
+  owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
+  yes: yesOption,
+} satisfies CliOptions
 
-export const raise: NamedCommand<RaiseOptions> = {
+export const raise: NamedCommand<typeof raiseOptions> = {
   name: 'raise',
   args: '<workspace> [url]',
   argumentKind: 'projects',
   text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
-  options: {
-    owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
-    yes: yesOption,
-  },
+  options: raiseOptions,
   examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<RaiseOptions>): Promise<void> {
+async function run(context: CommandContext<typeof raiseOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)

@@ -6,27 +6,21 @@ import { type CommandContext, CommandError, type NamedCommand } from '../../comm
 import { withDaemon } from '../../connection.ts'
 import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { type CommandFailure, describeFailure } from '../../exit.ts'
+import { forceMoveOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { countedText, oneLine } from '../../text.ts'
 
 type Reconciled = OutputOf<'workspace.reconcile'>
 
-interface ReconcileOptions {
-  force?: boolean
-}
+const reconcileOptions = { force: forceMoveOption }
 
-export const reconcile: NamedCommand<ReconcileOptions> = {
+export const reconcile: NamedCommand<typeof reconcileOptions> = {
   name: 'reconcile',
   args: '[workspace]',
   argumentKind: 'projects',
   text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
-  options: {
-    force: {
-      flags: '--force',
-      text: 'even while agents are connected: their sessions and workers end, and can come back',
-    },
-  },
+  options: reconcileOptions,
   examples: ['agent-relay cluster reconcile', 'agent-relay cluster reconcile frontend'],
   actsForNoAgent: true,
   run,
@@ -34,7 +28,7 @@ export const reconcile: NamedCommand<ReconcileOptions> = {
 
 const entries = (count: number) => countedText(count, 'entry').replace('entrys', 'entries')
 
-async function run({ args, options, env, print }: CommandContext<ReconcileOptions>): Promise<void> {
+async function run({ args, options, env, print }: CommandContext<typeof reconcileOptions>): Promise<void> {
   await requirePerson(env)
   await withDaemon({ env, print }, async (link) => {
     const ask = (workspace: string) => {

@@ -4,26 +4,22 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RevokeResult, revokeMachine } from '../../../cluster/postgres/machines.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
-import { yesOption } from '../../options.ts'
+import { yesOptions } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { adminAddress, requireMembership, withAdmin } from './server.ts'
 
-interface RevokeOptions {
-  yes?: boolean
-}
-
-export const revoke: NamedCommand<RevokeOptions> = {
+export const revoke: NamedCommand<typeof yesOptions> = {
   name: 'revoke',
   args: '<name> [url]',
   text: 'remove a machine from the cluster: its connections end at once, and the names of its agents are free',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay machine revoke ci-box', 'agent-relay machine revoke ci-box --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<RevokeOptions>): Promise<void> {
+async function run(context: CommandContext<typeof yesOptions>): Promise<void> {
   const { args, options, env, print } = context
   const name = args[0] as string
   await requirePerson(env)

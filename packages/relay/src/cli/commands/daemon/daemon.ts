@@ -6,7 +6,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
 import { daemonStatus, tryWithControl, withControl } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { yesOptions } from '../../options.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
@@ -21,14 +21,10 @@ import { isMemoryRelay } from './starting.ts'
 import { stop } from './stop.ts'
 import { upgrade } from './upgrade.ts'
 
-interface RestartOptions {
-  yes?: boolean
-}
-
-const restart: NamedCommand<RestartOptions> = {
+const restart: NamedCommand<typeof yesOptions> = {
   name: 'restart',
   text: 'stop and start it; the open workspaces stay open, and a terminal is asked whether workers may end',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay daemon restart'],
   actsForNoAgent: true,
   run: runRestart,
@@ -47,7 +43,7 @@ export const daemon: CliCommand = {
   commands: [start, stop, restart, upgrade, status, logs, installService, runCommand],
 }
 
-async function runRestart({ env, print, options }: CommandContext<RestartOptions>): Promise<void> {
+async function runRestart({ env, print, options }: CommandContext<typeof yesOptions>): Promise<void> {
   if (isMemoryRelay(env))
     throw new CommandError(
       'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',

@@ -11,14 +11,7 @@ import { daemonStatus, withControl } from '../../control-socket.ts'
 import { checkInterrupts, endingSignal, reportFailedTasks } from '../../ending.ts'
 import type { Printer } from '../../print.ts'
 import { endedText, endingText, endingWork } from './ending-work.ts'
-import {
-  asksForHttpPort,
-  type HttpOptions,
-  httpOptions,
-  portMovedText,
-  portStaysText,
-  requestedHttpPort,
-} from './http.ts'
+import { asksForHttpPort, httpOptions, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
 import {
   type OpenedWorkspace,
   reachAndOpenWorkspace,
@@ -28,16 +21,11 @@ import {
 } from './starting.ts'
 
 /** The options of both commands that start a daemon: `daemon start` and `up`. */
-export interface UpOptions extends HttpOptions {
-  memory?: boolean
-  quiet?: boolean
-}
-
-export const upOptions: CliOptions<UpOptions> = {
+export const upOptions = {
   memory: { flags: '--memory', text: 'a throw-away relay: nothing is kept, nothing else is touched' },
   quiet: { flags: '--quiet', text: 'say nothing unless something is wrong' },
   ...httpOptions,
-}
+} satisfies CliOptions
 
 /** The opened workspace, and the address of the daemon's HTTP port. */
 export type ServedWorkspace = OpenedWorkspace & { url?: string }
@@ -55,7 +43,7 @@ export function warnEndsUnattended(print: Printer, endsUnattended = false): void
 
 /** Runs the daemon or finds it, in the data directory of `env`, and shows the workspace until the end. The directory of a relay in memory is removed then. */
 export async function runInForeground(
-  context: CommandContext<UpOptions>,
+  context: CommandContext<typeof upOptions>,
   env: Env,
   show: ShowWorkspace,
 ): Promise<void> {

@@ -42,7 +42,7 @@ export const prepareFlag = '--prepare'
 const memoryPrefix = 'agent-relay-memory-'
 
 export type OpenedWorkspace = OutputOf<'workspace.open'>
-type Starting = CommandContext<{ quiet?: boolean }>
+type Starting = CommandContext & { options: { quiet?: boolean } }
 
 /** An environment whose data directory is private, temporary and new. */
 export function newMemoryEnv(env: Env): Env {

@@ -5,23 +5,19 @@ import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { daemonPollMs, daemonStatus, nextCommandId, withControl } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { yesOptions } from '../../options.ts'
 import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 
-interface StopOptions {
-  yes?: boolean
-}
-
-export const stop: NamedCommand<StopOptions> = {
+export const stop: NamedCommand<typeof yesOptions> = {
   name: 'stop',
   text: 'finish what is under way, then stop it; at a terminal it asks first whether workers may end',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay daemon stop'],
   actsForNoAgent: true,
   run: runStop,
 }
 
-async function runStop({ env, print, options }: CommandContext<StopOptions>): Promise<void> {
+async function runStop({ env, print, options }: CommandContext<typeof yesOptions>): Promise<void> {
   const ended = endingWork((await withControl(env, daemonStatus)).workspaces)
   await confirmEndingWork(ended, { command: 'daemon stop', yes: options.yes, print })
   const pid = await print.during('stopping', stopDaemon(env))

@@ -5,10 +5,10 @@ import { registerTestRelay } from '@agent-relay/sdk/internal/test-relays'
 import type { CommandContext } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { endingSignal, untilAborted } from '../../ending.ts'
-import { runInForeground, type UpOptions } from './foreground.ts'
+import { runInForeground, type upOptions } from './foreground.ts'
 import { newMemoryEnv, removeMemoryDirectory, shellExportLine } from './starting.ts'
 
-export async function runTestRelay(context: CommandContext<UpOptions>): Promise<void> {
+export async function runTestRelay(context: CommandContext<typeof upOptions>): Promise<void> {
   const { cwd, options, print } = context
   // Called first, so that from here on a signal lets the code below end in order.
   endingSignal()

@@ -1,6 +1,6 @@
 // `doctor`: runs every check, prints each finding with its fix, and with `--fix` fixes what it may. The checks are in the other files here.
 
-import { type CliCommand, type CommandContext, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, exitCodes } from '../../command.ts'
 import { oneLine } from '../../text.ts'
 import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
 
@@ -8,18 +8,16 @@ interface Reported extends Finding {
   isFixed: boolean
 }
 
-interface DoctorOptions {
-  fix?: boolean
-}
+const doctorOptions = { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } } satisfies CliOptions
 
-export const doctor: CliCommand<DoctorOptions> = {
-  options: { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } },
+export const doctor: CliCommand<typeof doctorOptions> = {
+  options: doctorOptions,
   examples: ['agent-relay doctor', 'agent-relay doctor --fix', 'agent-relay doctor --json'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print, env, cwd }: CommandContext<DoctorOptions>): Promise<number> {
+async function run({ options, print, env, cwd }: CommandContext<typeof doctorOptions>): Promise<number> {
   const patient: CheckedMachine = { env, cwd, nodeVersion: process.versions.node }
   const reported: Reported[] = []
   // One after the other, because a repair may change what the next check finds.

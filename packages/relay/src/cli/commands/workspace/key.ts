@@ -4,30 +4,27 @@
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { meantWorkspace, missingKeyFix, withDaemon } from '../../connection.ts'
 import { findListedWorkspace, nextCommandId, tryWithControl, withControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { readSecret } from '../../secret.ts'
 import { withTilde } from '../../text.ts'
 
-interface KeyOptions {
-  rotate?: boolean
-  keep?: boolean
-}
+const keyOptions = {
+  rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
+  keep: {
+    flags: '--keep',
+    text: 'keep the key of a shared workspace on this machine too: it is asked for, or read from stdin',
+  },
+} satisfies CliOptions
 
-export const key: NamedCommand<KeyOptions> = {
+export const key: NamedCommand<typeof keyOptions> = {
   name: 'key',
   args: '[name]',
   argumentKind: 'projects',
   text: 'print the key of a workspace, by default the one of this directory',
-  options: {
-    rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
-    keep: {
-      flags: '--keep',
-      text: 'keep the key of a shared workspace on this machine too: it is asked for, or read from stdin',
-    },
-  },
+  options: keyOptions,
   examples: [
     'agent-relay workspace key',
     'agent-relay workspace key frontend --rotate',
@@ -38,7 +35,7 @@ export const key: NamedCommand<KeyOptions> = {
 }
 
 /** Prints the key, alone on stdout. */
-async function run(context: CommandContext<KeyOptions>): Promise<void> {
+async function run(context: CommandContext<typeof keyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)

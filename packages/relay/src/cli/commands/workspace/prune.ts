@@ -5,7 +5,14 @@ import { listText } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { InputOf, OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import {
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+  type OptionValues,
+} from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { meantWorkspace, withDaemon } from '../../connection.ts'
 import { daemonStatus, nextCommandId } from '../../control-socket.ts'
@@ -17,24 +24,20 @@ import { countedText, oneLine, withTilde } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 
-interface PruneOptions {
-  older?: string
-  dryRun?: boolean
-  delete?: boolean
-  yes?: boolean
-}
+const pruneOptions = {
+  older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
+  dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
+  delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
+  yes: yesOption,
+} satisfies CliOptions
+type PruneOptions = OptionValues<typeof pruneOptions>
 
-export const prune: NamedCommand<PruneOptions> = {
+export const prune: NamedCommand<typeof pruneOptions> = {
   name: 'prune',
   args: '[name]',
   argumentKind: 'projects',
   text: 'move what is old and over out of a workspace into a compressed file beside it, while it is in use',
-  options: {
-    older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
-    dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
-    delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
-    yes: yesOption,
-  },
+  options: pruneOptions,
   examples: [
     'agent-relay workspace prune --older 90d --dry-run',
     'agent-relay workspace prune frontend --older 90d',
@@ -44,7 +47,7 @@ export const prune: NamedCommand<PruneOptions> = {
   run,
 }
 
-async function run(context: CommandContext<PruneOptions>): Promise<void> {
+async function run(context: CommandContext<typeof pruneOptions>): Promise<void> {
   const { args, options, env, print } = context
   const { dryRun, delete: deletes } = options
   const olderMs = olderOf(options.older)

@@ -11,27 +11,23 @@ import { DataDirectory } from '../../../machine/data-directory.ts'
 import type { CommandContext, NamedCommand } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { nextCommandId, tryWithControl } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { yesOptions } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText, dateTimeText, withTilde } from '../../text.ts'
 import { refuseMemoryRelay } from './backup.ts'
 
-interface RecoverOptions {
-  yes?: boolean
-}
-
-export const recover: NamedCommand<RecoverOptions> = {
+export const recover: NamedCommand<typeof yesOptions> = {
   name: 'recover',
   args: '<name>',
   argumentKind: 'projects',
   text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ args, options, env, print }: CommandContext<RecoverOptions>): Promise<void> {
+async function run({ args, options, env, print }: CommandContext<typeof yesOptions>): Promise<void> {
   refuseMemoryRelay(env)
   const workspace = configuredProject('/', env, args[0])
   await requirePerson(env)

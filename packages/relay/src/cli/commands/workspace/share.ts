@@ -4,9 +4,10 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { ClusterFile, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import type { CommandContext, NamedCommand } from '../../command.ts'
+import type { CliOptions, CommandContext, NamedCommand } from '../../command.ts'
 import { withDaemon } from '../../connection.ts'
 import { findListedWorkspace, nextCommandId, withControl } from '../../control-socket.ts'
+import { forceMoveOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { setUpCluster } from '../cluster/init.ts'
@@ -14,35 +15,23 @@ import { atOption, printInvitation } from '../cluster/invitation.ts'
 import { findLocalPostgres } from '../cluster/own-server.ts'
 import { adminAddress } from '../cluster/server.ts'
 
-interface MoveOptions {
-  force?: boolean
-}
+const moveOptions = { force: forceMoveOption }
 
-const options = {
-  force: {
-    flags: '--force',
-    text: 'even while agents are connected: their sessions and workers end, and can come back',
+const shareOptions = {
+  ...moveOptions,
+  invite: {
+    flags: '--invite <machine>',
+    text: 'end with the line with which that machine joins, opens it and has its key',
   },
-}
+  at: atOption,
+} satisfies CliOptions
 
-interface ShareOptions extends MoveOptions {
-  invite?: string
-  at?: string
-}
-
-export const share: NamedCommand<ShareOptions> = {
+export const share: NamedCommand<typeof shareOptions> = {
   name: 'share',
   args: '<name>',
   argumentKind: 'projects',
   text: 'move a workspace into the cluster, so that other machines can open it too; no number changes',
-  options: {
-    ...options,
-    invite: {
-      flags: '--invite <machine>',
-      text: 'end with the line with which that machine joins, opens it and has its key',
-    },
-    at: atOption,
-  },
+  options: shareOptions,
   examples: [
     'agent-relay workspace share frontend --invite ci-box',
     'agent-relay workspace share frontend',
@@ -52,12 +41,12 @@ export const share: NamedCommand<ShareOptions> = {
   run: runShare,
 }
 
-export const unshare: NamedCommand<MoveOptions> = {
+export const unshare: NamedCommand<typeof moveOptions> = {
   name: 'unshare',
   args: '<name>',
   argumentKind: 'projects',
   text: 'take a shared workspace back: it lives on this machine alone again, and the others keep what they have',
-  options,
+  options: moveOptions,
   examples: ['agent-relay workspace unshare frontend'],
   actsForNoAgent: true,
   run: (context) => move(context, 'workspace.unshare'),
@@ -84,7 +73,7 @@ async function runHandOver({ args, env, print }: CommandContext): Promise<void> 
 }
 
 /** Shares a workspace. Without a cluster, one is made on the PostgreSQL of this machine. */
-async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
+async function runShare(context: CommandContext<typeof shareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)
@@ -109,7 +98,7 @@ async function isSharedAlready(env: CommandContext['env'], workspace: string): P
 }
 
 async function move(
-  { args, options, env, print }: CommandContext<ShareOptions>,
+  { args, options, env, print }: CommandContext<typeof shareOptions>,
   op: 'workspace.share' | 'workspace.unshare',
 ): Promise<void> {
   const workspace = args[0] as string

@@ -3,25 +3,22 @@
 import { replaceUnseen } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { escapeCharacters } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 
-interface TrustOptions {
-  yes?: boolean
-  revoke?: boolean
-}
+const trustOptions = { yes: yesOption, revoke: { flags: '--revoke', text: 'no longer trust it' } } satisfies CliOptions
 
-export const trust: CliCommand<TrustOptions> = {
-  options: { yes: yesOption, revoke: { flags: '--revoke', text: 'no longer trust it' } },
+export const trust: CliCommand<typeof trustOptions> = {
+  options: trustOptions,
   examples: ['agent-relay trust', 'agent-relay trust --yes', 'agent-relay trust --revoke'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
+async function run({ options, print, env, cwd }: CommandContext<typeof trustOptions>): Promise<void> {
   // Imported here, to keep the completion script quick.
   const { withdrawTrust, needsNoTrust, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)

@@ -8,7 +8,7 @@ import type { CliCommand, CommandContext, NamedCommand } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
 import { printWorkspaceFaults, withDaemon } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { forceOption, yesOption } from '../../options.ts'
 import { chooseLocalOrShared, localOption, shadowText } from '../../shared-name.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
 import { backup } from './backup.ts'
@@ -20,22 +20,20 @@ import { recover } from './recover.ts'
 import { restore } from './restore.ts'
 import { handOver, share, unshare } from './share.ts'
 
-interface CreateOptions {
-  local?: boolean
-}
+const createOptions = { local: localOption }
 
-const create: NamedCommand<CreateOptions> = {
+const create: NamedCommand<typeof createOptions> = {
   name: 'create',
   args: '<name>',
   text: 'make a workspace and print its key, this once',
-  options: { local: localOption },
+  options: createOptions,
   examples: ['agent-relay workspace create frontend', 'agent-relay workspace create team --local'],
   actsForNoAgent: true,
   run: runCreate,
 }
 
 /** Makes a workspace. Its key goes to stdout alone, this once. */
-async function runCreate({ args, options, env, print }: CommandContext<CreateOptions>): Promise<void> {
+async function runCreate({ args, options, env, print }: CommandContext<typeof createOptions>): Promise<void> {
   const workspace = args[0] as string
   await withDaemon({ env, print }, async (link) => {
     const make = (isLocal?: boolean) =>
@@ -139,22 +137,20 @@ function openText(name: string): string {
   return `Workspace ${name} is open. Who is there: agent-relay who --project ${name}`
 }
 
-interface CloseOptions {
-  force?: boolean
-}
+const closeOptions = { force: forceOption }
 
-const close: NamedCommand<CloseOptions> = {
+const close: NamedCommand<typeof closeOptions> = {
   name: 'close',
   args: '<name>',
   argumentKind: 'projects',
   text: 'close a workspace until somebody opens it again; nothing in it is lost',
-  options: { force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' } },
+  options: closeOptions,
   examples: ['agent-relay workspace close frontend'],
   actsForNoAgent: true,
   run: runClose,
 }
 
-async function runClose({ args, options, env, print }: CommandContext<CloseOptions>): Promise<void> {
+async function runClose({ args, options, env, print }: CommandContext<typeof closeOptions>): Promise<void> {
   await withDaemon({ env, print }, async (link) => {
     const input = { workspace: args[0] as string, force: options.force }
     const closed = await link.call('workspace.close', input, nextCommandId('c'))
@@ -163,20 +159,14 @@ async function runClose({ args, options, env, print }: CommandContext<CloseOptio
   })
 }
 
-interface RemoveOptions {
-  force?: boolean
-  yes?: boolean
-}
+const removeOptions = { force: forceOption, yes: yesOption }
 
-const remove: NamedCommand<RemoveOptions> = {
+const remove: NamedCommand<typeof removeOptions> = {
   name: 'remove',
   args: '<name>',
   argumentKind: 'projects',
   text: 'remove a workspace with its messages and its key, for good',
-  options: {
-    force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' },
-    yes: yesOption,
-  },
+  options: removeOptions,
   examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
   actsForNoAgent: true,
   run: runRemove,
@@ -189,7 +179,7 @@ export const workspace: CliCommand = {
   ],
 }
 
-async function runRemove({ args, options, env, print }: CommandContext<RemoveOptions>): Promise<void> {
+async function runRemove({ args, options, env, print }: CommandContext<typeof removeOptions>): Promise<void> {
   const workspace = args[0] as string
   await withDaemon({ env, print }, async (link) => {
     if (!options.yes)
