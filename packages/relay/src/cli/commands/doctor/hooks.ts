@@ -18,7 +18,7 @@ import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
 import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import type { DoctorCheck, Finding } from './finding.ts'
+import { type DoctorCheck, type Finding, note, okay } from './finding.ts'
 
 /** Checks hooks only where our MCP server is installed: without it there is nobody to hand messages to. */
 export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
@@ -52,29 +52,24 @@ function findingOf(
   const isFree = freeHookEditors.includes(name)
   const check = `hooks ${name}`
   const fix = `agent-relay mcp install --editor ${name}${isFree ? '' : ' --hooks'}`
-  const note = (text: string, fix?: string): Finding => ({ check, state: 'note', text, fix })
   const [first] = all
-  if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
+  if (!first) return note(check, 'it has none that we know: messages wait until the agent calls a tool')
   const file = withTilde(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
     // Hooks that cost the person something are missing on purpose.
-    return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
+    return isFree ? note(check, 'no hooks: messages wait until the agent calls a tool', fix) : undefined
   const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
   if (stale.length > 0) {
     const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
-    return note(`${file} has no hook as this version writes it for ${names}`, fix)
+    return note(check, `${file} has no hook as this version writes it for ${names}`, fix)
   }
   const trouble = hooks?.findTrouble?.(all, around)
   if (trouble) {
     const { text, path = '', fix: own = fix } = trouble
-    return note(`${file}${text}${withTilde(path, around.env.HOME)}`, own)
+    return note(check, `${file}${text}${withTilde(path, around.env.HOME)}`, own)
   }
   if (barred) return { check, state: 'fault', ...barred }
-  return {
-    check,
-    state: 'ok',
-    text: `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`,
-  }
+  return okay(check, `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`)
 }
 
 /** Whether the file has the entry, with this value if one is given. A file that cannot be read is a finding of editors.ts. */

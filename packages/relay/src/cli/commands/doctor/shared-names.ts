@@ -2,9 +2,9 @@
 
 import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
 import { shadowFix, shadowText } from '../../shared-name.ts'
-import type { DoctorCheck } from './finding.ts'
+import { type DoctorCheck, fault } from './finding.ts'
 
 export const sharedNamesCheck: DoctorCheck = async ({ env }) => {
   const hiding = ((await tryWithControl(env, listWorkspaces)) ?? []).filter(({ shadows }) => shadows)
-  return hiding.map(({ name }) => ({ check: 'shared', state: 'fault', text: shadowText(name), fix: shadowFix(name) }))
+  return hiding.map(({ name }) => fault('shared', shadowText(name), shadowFix(name)))
 }
