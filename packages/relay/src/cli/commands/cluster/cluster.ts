@@ -60,7 +60,7 @@ function statusRows(
     ...machines.map((machine) => ['machine', oneLine(`${machine.name}: ${machineText(machine, place.machine)}`)]),
     ...workspaces.map(({ name, entries, isMoving }) => [
       'workspace',
-      `${oneLine(name)}: ${isMoving ? 'being copied' : countedText(entries, 'entry').replace('entrys', 'entries')}`,
+      `${oneLine(name)}: ${isMoving ? 'being copied' : countedText(entries, 'entry')}`,
     ]),
   ]
 }

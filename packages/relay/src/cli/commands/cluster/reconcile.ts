@@ -26,7 +26,7 @@ export const reconcile: NamedCommand<typeof reconcileOptions> = {
   run,
 }
 
-const entries = (count: number) => countedText(count, 'entry').replace('entrys', 'entries')
+const entries = (count: number) => countedText(count, 'entry')
 
 async function run({ args, options, env, print }: CommandContext<typeof reconcileOptions>): Promise<void> {
   await requirePerson(env)

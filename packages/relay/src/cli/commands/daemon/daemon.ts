@@ -69,19 +69,16 @@ async function sayStatus(print: Printer, found: OutputOf<'daemon.status'>, env: 
   const open = workspaces.filter((workspace) => workspace.open).map(({ name }) => name)
   const damaged = workspaces.filter(({ fault }) => fault !== undefined).map(({ name }) => name)
   const shut = workspaces.filter(({ open, fault }) => !open && fault === undefined).map(({ name }) => name)
-  await print.table(
-    [{ head: '' }, { head: '' }],
-    [
-      ['daemon', `agent-relay ${running}, pid ${pid}, up ${uptimeText(uptimeMs)}`],
-      ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
-      ...(found.http ? [['http', `${found.http.url}${found.http.isOpen ? ', open to every program here' : ''}`]] : []),
-      ['data', withTilde(found.dataDir, env.HOME)],
-      ['log', withTilde(logPath(found.dataDir), env.HOME)],
-      ['open', open.join(', ') || 'no workspace'],
-      ...(damaged.length > 0 ? [['damaged', damaged.join(', ')]] : []),
-      ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
-    ],
-  )
+  await print.facts([
+    ['daemon', `agent-relay ${running}, pid ${pid}, up ${uptimeText(uptimeMs)}`],
+    ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
+    ...(found.http ? [['http', `${found.http.url}${found.http.isOpen ? ', open to every program here' : ''}`]] : []),
+    ['data', withTilde(found.dataDir, env.HOME)],
+    ['log', withTilde(logPath(found.dataDir), env.HOME)],
+    ['open', open.join(', ') || 'no workspace'],
+    ...(damaged.length > 0 ? [['damaged', damaged.join(', ')]] : []),
+    ...(shut.length > 0 ? [['not open', shut.join(', ')]] : []),
+  ])
   printWorkspaceFaults(print, workspaces)
   warnEndsUnattended(print, found.endsUnattended)
 }

@@ -176,26 +176,23 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
   if (print.isJson) return void (await print.json(policy))
   const { writers, terminal, spawn, worktree, claims, approve, keepMs } = policy
   const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)
-  await print.table(
-    [{ head: '' }, { head: '' }],
+  await print.facts([
+    ['writers from', from],
+    ['spawn', `${spawn}: ${spawnTexts[spawn]}`],
     [
-      ['writers from', from],
-      ['spawn', `${spawn}: ${spawnTexts[spawn]}`],
-      [
-        'worktree',
-        worktree
-          ? 'on: workers in a repository get one of their own'
-          : 'off: only those that are started with --worktree',
-      ],
-      ['claims', `${claims}: ${claimTexts[claims]}`],
-      ['keep', keepText(keepMs)],
-      ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
-      ...Object.entries(terminal).map(([agent, whose]) => [
-        agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
-        `terminals of ${listed(whose)}`,
-      ]),
+      'worktree',
+      worktree
+        ? 'on: workers in a repository get one of their own'
+        : 'off: only those that are started with --worktree',
     ],
-  )
+    ['claims', `${claims}: ${claimTexts[claims]}`],
+    ['keep', keepText(keepMs)],
+    ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
+    ...Object.entries(terminal).map(([agent, whose]) => [
+      agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
+      `terminals of ${listed(whose)}`,
+    ]),
+  ])
 }
 
 /** The value of `keepMs` in words. */

@@ -72,7 +72,7 @@ function goneText({ isLocal, expected, found }: JournalGap): string {
   if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeText(found.at)} to ${until}.`
   if (found.seq >= expected.seq)
     return `entry ${expected.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
-  const gone = countedText(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
+  const gone = countedText(expected.seq - found.seq, 'entry')
   const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeText(found.at)} and ${until}`
   return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
 }

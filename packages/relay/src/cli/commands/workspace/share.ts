@@ -108,7 +108,7 @@ async function move(
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
     // With `--invite`, the invitation is all that is printed as JSON.
     if (print.isJson && options.invite === undefined) return void (await print.json(moved))
-    const entries = countedText(moved.entries, 'entry').replace('entrys', 'entries')
+    const entries = countedText(moved.entries, 'entry')
     if (op === 'workspace.unshare')
       return void (await print.line(`Workspace ${workspace} lives on this machine alone again, with its ${entries}.`))
     const done = `Workspace ${workspace} is shared, with its ${entries}. No number has changed.`
