@@ -24,7 +24,7 @@ export function Closely({ event }: { event: RelayEvent }) {
   const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
   return (
     <aside className="closely" aria-label="The chosen event">
-      <header>
+      <header className="stack">
         <h2 className="title">{message ? `Message of ${message.from}` : eventText(event)}</h2>
         <p className="muted small num">
           #{event.seq}, <Clock ts={event.ts} isExact />, by {event.by}

@@ -124,7 +124,7 @@ function Row({ need, isOver }: Held) {
       ref={box}
       data-item
       tabIndex={-1}
-      className={`need need-${kind} ${isOver ? 'is-over' : ''}`}
+      className={`panel stack need need-${kind} ${isOver ? 'is-over' : ''}`}
       style={isOver ? { minHeight: height.current } : undefined}
     >
       <div className="bar need-head">

@@ -56,7 +56,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
     <li>
       <a
         data-item
-        className={`list-row place ${unread > 0 ? 'is-unread' : ''}`}
+        className={`list-row stack place ${unread > 0 ? 'is-unread' : ''}`}
         href={linkTo('talk', [name])}
         aria-current={isChosen ? 'true' : undefined}
       >

@@ -175,7 +175,7 @@ function Asked({ agent }: { agent: string }) {
   return asked.map((approval) => (
     <section
       key={approval.id}
-      className="need need-approval"
+      className="panel stack need need-approval"
       aria-label={`${agent} ${permissionPhrase(approval).wants}`}
     >
       <p className="need-what">
@@ -270,7 +270,7 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
   const [isOpen, setOpen] = useState(false)
   const place = conversationOf(message)
   return (
-    <li className="letter">
+    <li className="stack letter">
       <div className="letter-head">
         {!isSent && <b className="clip">{message.from}</b>}
         {isSent && <b className="clip">to {toText(message)}</b>}

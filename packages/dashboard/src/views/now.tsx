@@ -112,10 +112,10 @@ function Latest() {
           Messages appear here as they are stored.
         </Empty>
       )}
-      <ul className="latest-list">
+      <ul className="stack latest-list">
         {spoken.map(({ name, last, unread }) => (
           <li key={name}>
-            <a data-item className="latest-item" href={linkTo('talk', [name])}>
+            <a data-item className="stack latest-item" href={linkTo('talk', [name])}>
               <span className="bar latest-head">
                 <b className="clip">{titleOf(name, me)}</b>
                 {last && <Kind kind={last.kind} />}
