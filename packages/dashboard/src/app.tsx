@@ -2,7 +2,7 @@
 
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Login } from './login.tsx'
-import { Count, Empty, IconButton } from './parts/bits.tsx'
+import { Button, Count, Empty, IconButton } from './parts/bits.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { Help } from './parts/help.tsx'
 import { Icon } from './parts/icons.tsx'
@@ -45,9 +45,9 @@ function Frame() {
   const palette = useCell(isPaletteOpen)
   return (
     <div className="frame">
-      <button type="button" className="skip" onClick={() => document.getElementById('main')?.focus()}>
+      <Button className="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to content
-      </button>
+      </Button>
       <Rail view={view} />
       <main id="main" tabIndex={-1} className={`view view-${view}`}>
         <Boundary key={view} name="This view">
@@ -121,19 +121,18 @@ function Rail({ view }: { view: PageAddress['view'] }) {
           <IconButton icon="palette" label="Go or do ( Ctrl K )" onClick={() => isPaletteOpen.set(true)} />
           <IconButton icon="search" label="Search ( / )" onClick={() => isSearchOpen.set(true)} />
           <IconButton icon={dark ? 'sun' : 'moon'} label={dark ? 'Light' : 'Dark'} onClick={nextTheme} />
-          <button
-            type="button"
+          <Button
             className="icon-button"
             aria-label="Keys ( ? )"
             title="Keys ( ? )"
             onClick={() => isHelpOpen.set(true)}
           >
             ?
-          </button>
+          </Button>
           {!isOpen && (
-            <button type="button" className="link muted log-out wide-only" onClick={() => void logOut()}>
+            <Button className="link muted log-out wide-only" onClick={() => void logOut()}>
               log out
-            </button>
+            </Button>
           )}
         </div>
       </div>

@@ -14,7 +14,7 @@ import {
 import { useCell } from '../store/cell.ts'
 import { armed } from '../store/keys.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
-import { Failure } from './bits.tsx'
+import { Button, Failure } from './bits.tsx'
 import { Choice } from './choice.tsx'
 import { diffLines } from './code.tsx'
 import './needs.css'
@@ -86,12 +86,7 @@ export function ApprovalText({ approval }: { approval: Approval }) {
       )}
       {hidden !== undefined && (
         <p className="need-hidden small">
-          {hiddenText(hidden)}{' '}
-          {whole === undefined && (
-            <button type="button" className="quiet" onClick={fetchWhole}>
-              Show all
-            </button>
-          )}
+          {hiddenText(hidden)} {whole === undefined && <Button onClick={fetchWhole}>Show all</Button>}
         </p>
       )}
       <Failure text={why} />
@@ -126,9 +121,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
     return (
       <>
         <span className="need-held">{nameOf(held)} …</span>
-        <button type="button" className="quiet" onClick={() => setHeld(undefined)}>
-          Take it back
-        </button>
+        <Button onClick={() => setHeld(undefined)}>Take it back</Button>
       </>
     )
   if (denied) return <Deny choice={denied} why={why} onSend={answer} onClose={() => setDenied(undefined)} />
@@ -150,16 +143,15 @@ function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: Ap
   return (
     <>
       {approval.choices.map((choice) => (
-        <button
+        <Button
           key={choice.id}
-          type="button"
           className={choice.kind === 'allow' ? 'main-button' : 'quiet'}
           data-key={keyFor(choice, approval)}
           data-approval={approval.id}
           onClick={() => onPress(choice)}
         >
           {nameOf(choice)}
-        </button>
+        </Button>
       ))}
       {isArmed && (
         <span role="status" className="need-held">
@@ -206,9 +198,7 @@ function Deny({ choice, why, onSend, onClose }: DenyProps) {
       <button type="submit" className="main-button danger">
         {nameOf(choice)}
       </button>
-      <button type="button" className="quiet" onClick={onClose}>
-        Cancel
-      </button>
+      <Button onClick={onClose}>Cancel</Button>
       <Failure text={why} />
     </form>
   )

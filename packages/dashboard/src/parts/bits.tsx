@@ -1,7 +1,7 @@
 // Small components that all views use: an agent's state, tags, initials, counts, placeholders for empty lists, failures, long text.
 
 import { clean } from '@agent-relay/sdk/internal/page'
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ComponentProps, type ReactNode, useMemo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { typed, typedHere } from '../store/connection.ts'
 import { initialsOf } from '../store/faces.ts'
@@ -50,6 +50,11 @@ export function Count({ value, label, isQuiet = false }: { value: number; label:
   )
 }
 
+/** A button that belongs to no form; by default one with a thin frame. */
+export const Button = ({ className = 'quiet', ...rest }: ComponentProps<'button'>) => (
+  <button type="button" className={className} {...rest} />
+)
+
 /** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
@@ -85,8 +90,7 @@ export function IconButton(props: {
 }) {
   const { icon, label, onClick, isPressed, isDisabled } = props
   return (
-    <button
-      type="button"
+    <Button
       className="icon-button"
       aria-label={label}
       title={label}
@@ -95,7 +99,7 @@ export function IconButton(props: {
       onClick={onClick}
     >
       <Icon name={icon} />
-    </button>
+    </Button>
   )
 }
 
@@ -115,9 +119,9 @@ export function LongText({ text: given, className = '' }: { text: string; classN
         {isLong && !isOpen && ' …'}
       </div>
       {isLong && (
-        <button type="button" className="link" onClick={() => setOpen(!isOpen)}>
+        <Button className="link" onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Show less' : `Show all ${text.length.toLocaleString()} characters`}
-        </button>
+        </Button>
       )}
     </>
   )
@@ -132,9 +136,9 @@ export function Copy({ text, label }: { text: string; label: string }) {
     })
   }
   return (
-    <button type="button" className="quiet" onClick={copy}>
+    <Button onClick={copy}>
       <Icon name="copy" />
       {isDone ? 'Copied' : label}
-    </button>
+    </Button>
   )
 }

@@ -1,6 +1,7 @@
 // Error boundary: replaces a part of the page that failed to draw with a text to report; the rest of the page stays usable.
 
 import { Component, type ReactNode } from 'react'
+import { Button } from './bits.tsx'
 
 interface BoundaryProps {
   /** The name of the wrapped part of the page, shown to people. */
@@ -27,9 +28,9 @@ export class Boundary extends Component<BoundaryProps, { error?: Error }> {
           This is a fault of the page, or the daemon is of another version by now. What you have begun to write is kept.
         </p>
         <p className="mono small">{error.message}</p>
-        <button type="button" className="main-button" onClick={() => location.reload()}>
+        <Button className="main-button" onClick={() => location.reload()}>
           Reload the page
-        </button>
+        </Button>
       </div>
     )
   }

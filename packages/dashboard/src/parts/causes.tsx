@@ -1,13 +1,13 @@
 // One journal event in detail, and for a message the chain of causes around the message.
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
-import { useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { eventKey } from '../store/concerns.ts'
 import { conversationOf } from '../store/conversations.ts'
 import { linkTo } from '../store/page-address.ts'
-import { type Causes, causesOf } from '../store/recorder.ts'
+import { causesOf } from '../store/recorder.ts'
 import { recording } from '../store/recording.ts'
+import { useAnswer } from './attempt.ts'
 import { Copy, Failure, Kind } from './bits.tsx'
 import { ChainPicture } from './chain-picture.tsx'
 import { eventText, toText } from './event-text.ts'
@@ -24,7 +24,7 @@ export function Closely({ event }: { event: RelayEvent }) {
   const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
   return (
     <aside className="closely" aria-label="The chosen event">
-      <header>
+      <header className="stack">
         <h2 className="title">{message ? `Message of ${message.from}` : eventText(event)}</h2>
         <p className="muted small num">
           #{event.seq}, <Clock ts={event.ts} isExact />, by {event.by}
@@ -61,18 +61,7 @@ export function Closely({ event }: { event: RelayEvent }) {
 }
 
 function Chain({ message }: { message: NonNullable<RelayEvent['message']> }) {
-  const [causes, setCauses] = useState<Causes>()
-  const [why, setWhy] = useState<string>()
-  useEffect(() => {
-    let isCurrent = true
-    causesOf(message).then(
-      (found) => isCurrent && setCauses(found),
-      (error) => isCurrent && setWhy(error.message),
-    )
-    return () => {
-      isCurrent = false
-    }
-  }, [message])
+  const { answer: causes, why } = useAnswer(() => causesOf(message), [message])
   if (!causes) return <Failure text={why} />
   return (
     <>

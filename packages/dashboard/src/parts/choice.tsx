@@ -2,7 +2,7 @@
 
 import { type FormEvent, useState } from 'react'
 import type { Question } from '../store/approvals.ts'
-import { Failure } from './bits.tsx'
+import { Button, Failure } from './bits.tsx'
 
 interface ChoiceProps {
   questions: readonly Question[]
@@ -32,9 +32,9 @@ export function Choice({ questions, why, onSend, onRefuse }: ChoiceProps) {
       <button type="submit" className="main-button" disabled={answers.includes('')}>
         Answer
       </button>
-      <button type="button" className="quiet" data-key="deny" onClick={onRefuse}>
+      <Button data-key="deny" onClick={onRefuse}>
         Refuse to answer
-      </button>
+      </Button>
       <Failure text={why} />
     </form>
   )
@@ -56,16 +56,10 @@ function Options({ question, given, onChange }: { question: Question; given: Giv
     <fieldset>
       <legend>{text}</legend>
       {options.map(({ label, text: more }) => (
-        <button
-          key={label}
-          type="button"
-          className="quiet"
-          aria-pressed={labels.includes(label) && own === ''}
-          onClick={() => take(label)}
-        >
+        <Button key={label} aria-pressed={labels.includes(label) && own === ''} onClick={() => take(label)}>
           {label}
           {more && <span className="muted small"> {more}</span>}
-        </button>
+        </Button>
       ))}
       <input
         aria-label={`An answer of your own: ${text}`}

@@ -1,7 +1,8 @@
 // A block of code: it scrolls instead of wrapping, can be copied, and is coloured if its language is known. Diffs are coloured by
 // their lines.
 
-import { createElement, Fragment, type ReactNode, useEffect, useState } from 'react'
+import { createElement, Fragment, type ReactNode } from 'react'
+import { useAnswer } from './attempt.ts'
 import { Copy } from './bits.tsx'
 import { Colours, type ColourThread } from './colours.ts'
 import type { CodeNode } from './highlight.ts'
@@ -33,16 +34,11 @@ export function Code({ text, language }: { text: string; language: string }) {
 }
 
 function Coloured({ code, language }: { code: string; language: string }) {
-  const [nodes, setNodes] = useState<readonly CodeNode[]>()
-  useEffect(() => {
-    setNodes(undefined)
-    if (language === '' || code.length > colouredCharsMax) return
-    let isCurrent = true
-    void colours.of({ code, language }).then((found) => isCurrent && setNodes(found))
-    return () => {
-      isCurrent = false
-    }
-  }, [code, language])
+  const isPlain = language === '' || code.length > colouredCharsMax
+  const { answer: nodes } = useAnswer(
+    async () => (isPlain ? undefined : colours.of({ code, language })),
+    [code, language],
+  )
   return nodes ? coloured(nodes) : code
 }
 

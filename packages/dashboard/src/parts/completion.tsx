@@ -65,7 +65,7 @@ export function useCompletion(
 export function Completions({ completion: { names, chosen, choose } }: { completion: Completion }) {
   if (names.length === 0) return null
   return (
-    <div className="completions" role="listbox" aria-label="Agents">
+    <div className="panel completions" role="listbox" aria-label="Agents">
       {names.map((name, i) => (
         <div
           key={name}

@@ -130,7 +130,7 @@ function Field(props: FieldProps) {
   const rows = Math.min(8, Math.max(1, text.split('\n').length))
   return (
     <form
-      className="composer"
+      className="stack composer"
       onSubmit={(event) => {
         event.preventDefault()
         void send()

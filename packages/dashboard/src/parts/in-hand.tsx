@@ -34,7 +34,7 @@ export function InHand() {
         <h2 id="in-hand">Files in hand</h2>
         <span className="muted num small">{held.length}</span>
       </div>
-      <ul className="latest-list">
+      <ul className="stack latest-list">
         {holders.map((agent) => (
           <Holder key={agent} agent={agent} held={held.filter((claim) => claim.agent === agent)} />
         ))}
@@ -48,7 +48,7 @@ function Holder({ agent, held }: { agent: string; held: Claims }) {
   const more = held.length - filesShown
   return (
     <li>
-      <a data-item className="latest-item" href={linkTo('agent', [agent])}>
+      <a data-item className="stack latest-item" href={linkTo('agent', [agent])}>
         <span className="bar latest-head">
           <b className="clip">{agent}</b>
           <span className="muted small">

@@ -71,7 +71,7 @@ const tones: Record<Shown['state'], Tone> = {
 function Row({ machine }: { machine: Shown }) {
   const { name, state, version, owns, agents, may } = machine
   return (
-    <li className="machine">
+    <li className="stack machine">
       <span className="bar machine-head">
         <b className="clip">{name}</b>
         <span className={`state ${tones[state]}`}>

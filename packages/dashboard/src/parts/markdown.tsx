@@ -3,6 +3,7 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { createContext, createElement, Fragment, type ReactNode, useContext, useMemo, useState } from 'react'
+import { Button } from './bits.tsx'
 import { Code } from './code.tsx'
 import { foldedOf, type MarkdownNode, markdownOf, plainOf, usualPane } from './markdown-tree.ts'
 import './markdown.css'
@@ -41,9 +42,9 @@ export function Markdown({ text: given, className = '', isWhole = false }: Markd
         {shown !== text && <span className="muted"> …</span>}
       </div>
       {folded !== undefined && (
-        <button type="button" className="link" onClick={() => setOpen(!isOpen)}>
+        <Button className="link" onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Show less' : `Show all ${text.length.toLocaleString()} characters`}
-        </button>
+        </Button>
       )}
     </>
   )

@@ -6,7 +6,7 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
-import { Empty, Failure } from './bits.tsx'
+import { Button, Empty, Failure } from './bits.tsx'
 import { written } from './composer.tsx'
 import { PaneSize } from './markdown.tsx'
 import { type PaneLines, usualPane, weightOf } from './markdown-tree.ts'
@@ -116,9 +116,9 @@ function Rows({ history, target }: { history: History; target: string | undefine
         </div>
       </div>
       {last > missed && missed > 0 && (
-        <button type="button" className="to-end main-button" onClick={toEnd}>
+        <Button className="to-end main-button" onClick={toEnd}>
           {last - missed} new ↓
-        </button>
+        </Button>
       )}
     </div>
   )

@@ -5,7 +5,7 @@ import { memo, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Face, IconButton, Kind } from './bits.tsx'
+import { Button, Face, IconButton, Kind } from './bits.tsx'
 import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Fate, Receipts } from './receipts.tsx'
@@ -87,16 +87,15 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
 function Reactions({ message }: { message: HistoryMessage }) {
   const { agent: me } = useCell(connection)
   return message.reactions?.map(({ emoji, agents }) => (
-    <button
+    <Button
       key={emoji}
-      type="button"
       className="reaction"
       aria-pressed={agents.includes(me)}
       title={agents.join(', ')}
       onClick={() => react(message.id, emoji, agents.includes(me))}
     >
       {emoji} <span className="num muted">{agents.length}</span>
-    </button>
+    </Button>
   ))
 }
 
@@ -110,9 +109,8 @@ function Tools({ message, conversation, thread }: { message: HistoryMessage; con
     return (
       <div className="message-tools is-open">
         {emojis.map((emoji) => (
-          <button
+          <Button
             key={emoji}
-            type="button"
             className="icon-button"
             aria-label={`React with ${emoji}`}
             onClick={() => {
@@ -121,7 +119,7 @@ function Tools({ message, conversation, thread }: { message: HistoryMessage; con
             }}
           >
             {emoji}
-          </button>
+          </Button>
         ))}
         <IconButton icon="close" label="No reaction" onClick={() => setPicking(false)} />
       </div>

@@ -11,7 +11,8 @@ import { putOffUntil, snoozeMs } from '../store/put-off.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
 import { workAgain } from '../store/worker-acts.ts'
 import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
-import { Failure } from './bits.tsx'
+import { useAttempt } from './attempt.ts'
+import { Button, Failure } from './bits.tsx'
 import { Icon } from './icons.tsx'
 import { Markdown } from './markdown.tsx'
 import { Screen } from './screen.tsx'
@@ -60,10 +61,10 @@ function NotifyMe() {
   if (isAsked) return null
   const ask = (): void => void Notification.requestPermission().then(() => setAsked(true))
   return (
-    <button type="button" className="quiet" onClick={ask}>
+    <Button onClick={ask}>
       <Icon name="bell" />
       Notify me
-    </button>
+    </Button>
   )
 }
 
@@ -123,7 +124,7 @@ function Row({ need, isOver }: Held) {
       ref={box}
       data-item
       tabIndex={-1}
-      className={`need need-${kind} ${isOver ? 'is-over' : ''}`}
+      className={`panel stack need need-${kind} ${isOver ? 'is-over' : ''}`}
       style={isOver ? { minHeight: height.current } : undefined}
     >
       <div className="bar need-head">
@@ -189,22 +190,16 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
       {approval && <ApprovalTools approval={approval} />}
       {need.canRetry && <Again need={need} />}
       {message && (
-        <button type="button" className="quiet" data-key="reply" onClick={onReply}>
+        <Button data-key="reply" onClick={onReply}>
           <Icon name="reply" />
           Reply
-        </button>
+        </Button>
       )}
       <a className="quiet" data-key="open" href={`${path}${addressOf(need)}`}>
         {linkText(need)}
       </a>
-      <button type="button" className="quiet" onClick={snooze}>
-        Snooze 1 h
-      </button>
-      {kind !== 'blocked' && kind !== 'approval' && (
-        <button type="button" className="quiet" onClick={dismiss}>
-          Dismiss
-        </button>
-      )}
+      <Button onClick={snooze}>Snooze 1 h</Button>
+      {kind !== 'blocked' && kind !== 'approval' && <Button onClick={dismiss}>Dismiss</Button>}
     </div>
   )
 }
@@ -212,36 +207,28 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
 /** The buttons that give the work of a failed worker or run again. */
 function Again({ need }: { need: ShownNeed }) {
   const place = useWorkplace()
-  const [isBusy, setBusy] = useState(false)
-  const [why, setWhy] = useState<string>()
-  const press = async (goesOn: boolean): Promise<void> => {
-    setBusy(true)
-    setWhy(undefined)
-    await workAgain(need, goesOn, place).catch((error) => setWhy(error.message))
-    setBusy(false)
-  }
+  const { why, isBusy, attempt } = useAttempt()
+  const press = (goesOn: boolean): Promise<void> => attempt(() => workAgain(need, goesOn, place))
   return (
     <>
       {need.canContinue && (
-        <button
-          type="button"
+        <Button
           className="main-button"
           disabled={isBusy}
           title="The same task, in the conversation that it had"
           onClick={() => void press(true)}
         >
           Continue
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
+      <Button
         className={need.canContinue ? 'quiet' : 'main-button'}
         disabled={isBusy}
         title="The same task, from the beginning"
         onClick={() => void press(false)}
       >
         Retry
-      </button>
+      </Button>
       <Failure text={why} />
     </>
   )
@@ -274,22 +261,16 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { client, path, hint } = useWorkplace()
   const draft = replyDraft(path, need)
   const text = useCell(draft)
-  const [why, setWhy] = useState<string>()
-  const [isSending, setSending] = useState(false)
-  const send = async (event?: FormEvent): Promise<void> => {
+  const { why, isBusy, attempt } = useAttempt()
+  const send = (event?: FormEvent): void => {
     event?.preventDefault()
-    if (!message || isSending || draft.value.trim() === '') return
-    setSending(true)
-    setWhy(undefined)
-    try {
+    if (!message || isBusy || draft.value.trim() === '') return
+    void attempt(async () => {
       await client.call('message.send', { body: draft.value, replyTo: message.id })
       draft.set('')
       void client.call('inbox.read', { messages: [message.id] }).catch(() => {})
       hint()
-    } catch (error) {
-      setWhy((error as Error).message)
-    }
-    setSending(false)
+    })
   }
   const press = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') {
@@ -300,13 +281,13 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
     }
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
-    void send()
+    send()
   }
   const field = useRef<HTMLTextAreaElement>(null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the field takes the focus once for each need
   useEffect(() => field.current?.focus({ preventScroll: true }), [key])
   return (
-    <form className="bar need-reply" onSubmit={(event) => void send(event)}>
+    <form className="bar need-reply" onSubmit={send}>
       <textarea
         ref={field}
         aria-label={`Reply to ${who}`}
@@ -315,7 +296,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
         onChange={(event) => draft.set(event.target.value)}
         onKeyDown={press}
       />
-      <button type="submit" className="main-button" disabled={isSending || text.trim() === ''}>
+      <button type="submit" className="main-button" disabled={isBusy || text.trim() === ''}>
         Send
       </button>
       <Failure text={why} />

@@ -7,6 +7,7 @@ import { conversations } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
 import { isPaletteOpen } from '../store/keys.ts'
 import { followRuns, runs } from '../store/runs.ts'
+import { useAttempt } from './attempt.ts'
 import { Failure } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
 import { type Choice, choicesOf, fitting } from './palette-choices.ts'
@@ -57,7 +58,7 @@ function usePalette() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [asked, setAsked] = useState<string>()
-  const [why, setWhy] = useState<string>()
+  const { why, attempt } = useAttempt()
   const shown = fitting(useChoices(), text)
   const chosen = Math.min(at, shown.length - 1)
   const choose = (next: number): void => {
@@ -71,9 +72,11 @@ function usePalette() {
   const take = (choice: Choice): void => {
     if (choice.isFinal && asked !== choice.name) return setAsked(choice.name)
     setAsked(undefined)
-    setWhy(undefined)
-    // The palette closes only after the choice has succeeded, because it shows the failure otherwise.
-    Promise.resolve(choice.run()).then(close, (error: Error) => setWhy(error.message))
+    void attempt(async () => {
+      await choice.run()
+      // The palette closes only after the choice has succeeded, because it shows the failure otherwise.
+      close()
+    })
   }
   const press = (event: KeyboardEvent): void => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]

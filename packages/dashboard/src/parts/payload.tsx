@@ -3,7 +3,8 @@
 import { cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { useMemo, useState } from 'react'
 import { payloadOf } from '../store/runs.ts'
-import { Failure, LongText } from './bits.tsx'
+import { useAttempt } from './attempt.ts'
+import { Button, Failure, LongText } from './bits.tsx'
 import { Code } from './code.tsx'
 import { download } from './download.ts'
 import { filesOf, type PayloadFile } from './payload-files.ts'
@@ -11,21 +12,13 @@ import './payload.css'
 
 export function Payload({ run, bytes }: { run: string; bytes: number }) {
   const [text, setText] = useState<string>()
-  const [why, setWhy] = useState<string>()
-  const show = (): void => {
-    payloadOf(run).then(setText, (error) => setWhy(error.message))
-  }
+  const { why, attempt } = useAttempt()
+  const show = () => attempt(async () => setText(await payloadOf(run)))
   return (
     <section>
       <h3>Payload, {sizeText(bytes)}</h3>
       <Failure text={why} />
-      {text === undefined ? (
-        <button type="button" className="quiet" onClick={show}>
-          Show
-        </button>
-      ) : (
-        <Shown run={run} text={text} />
-      )}
+      {text === undefined ? <Button onClick={show}>Show</Button> : <Shown run={run} text={text} />}
     </section>
   )
 }
@@ -36,9 +29,7 @@ function Shown({ run, text }: { run: string; text: string }) {
   const save = (): void => download(`${run}.${json === undefined ? 'txt' : 'json'}`, text)
   return (
     <>
-      <button type="button" className="quiet" onClick={save}>
-        Download
-      </button>
+      <Button onClick={save}>Download</Button>
       {files ? (
         <ul className="files">
           {files.map((file, i) => (
@@ -62,10 +53,10 @@ function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: 
   const [, language = ''] = /\.(\w+)$/.exec(path) ?? []
   return (
     <li>
-      <button type="button" className="file-head" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+      <Button className="file-head" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
         <span className="mono clip">{cleanLine(path)}</span>
         <span className="muted small num">{sizeText(text.length)}</span>
-      </button>
+      </Button>
       {isShown && <Code text={text.slice(0, shownChars)} language={language} />}
       {isShown && text.length > shownChars && <p className="muted small">It goes on: download the payload.</p>}
     </li>

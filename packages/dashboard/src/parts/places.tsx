@@ -7,6 +7,7 @@ import { client, connection } from '../store/connection.ts'
 import { conversations, olderConversations, titleOf } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
 import { go, linkTo } from '../store/page-address.ts'
+import { useAttempt } from './attempt.ts'
 import { Count, Empty, Failure } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
 import './places.css'
@@ -55,7 +56,7 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
     <li>
       <a
         data-item
-        className={`list-row place ${unread > 0 ? 'is-unread' : ''}`}
+        className={`list-row stack place ${unread > 0 ? 'is-unread' : ''}`}
         href={linkTo('talk', [name])}
         aria-current={isChosen ? 'true' : undefined}
       >
@@ -74,19 +75,16 @@ function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)
   const [to, setTo] = useState('')
-  const [why, setWhy] = useState<string>()
-  const open = async (event: FormEvent): Promise<void> => {
+  const { why, attempt } = useAttempt()
+  const open = (event: FormEvent): void => {
     event.preventDefault()
     const wanted = to.trim()
     if (wanted === '') return
-    setWhy(undefined)
-    try {
+    void attempt(async () => {
       if (wanted.startsWith('#')) await client.call('channel.join', { channel: wanted, create: true })
       setTo('')
       go('talk', [wanted.startsWith('#') || wanted === '*' ? wanted : `@${[me, wanted].sort().join(',')}`])
-    } catch (error) {
-      setWhy((error as Error).message)
-    }
+    })
   }
   return (
     <form className="new-place" onSubmit={open}>

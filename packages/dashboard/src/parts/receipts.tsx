@@ -8,7 +8,7 @@ import { client } from '../store/connection.ts'
 import { conversations } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
-import { Failure } from './bits.tsx'
+import { Button, Failure } from './bits.tsx'
 import { clockText, durationText } from './time.tsx'
 import './receipts.css'
 
@@ -25,15 +25,14 @@ export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
   const { agents } = useCell(fleet)
   const isToPerson = others?.length === 1 && agents.some(({ name, type }) => name === others[0] && type === 'human')
   return (
-    <button
-      type="button"
+    <Button
       className={`link muted fate ${fateOf(message)} ${isLate(message) ? 'is-late' : ''}`}
       aria-expanded={isOpen}
       title="Receipts"
       onClick={onToggle}
     >
       {fateText(message, others?.length, isToPerson)}
-    </button>
+    </Button>
   )
 }
 

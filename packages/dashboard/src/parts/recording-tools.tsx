@@ -6,7 +6,8 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { refine } from '../store/page-address.ts'
 import { openRecording, recording, recordingText } from '../store/recording.ts'
-import { Failure } from './bits.tsx'
+import { useAttempt } from './attempt.ts'
+import { Button, Failure } from './bits.tsx'
 import { download } from './download.ts'
 import './recording-tools.css'
 
@@ -14,20 +15,18 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
   const { workspace } = useCell(connection)
   const file = useCell(recording)
   const [isBare, setBare] = useState(false)
-  const [why, setWhy] = useState<string>()
+  const { why, attempt } = useAttempt()
   const field = useRef<HTMLInputElement>(null)
   const [first, last] = [events[0], events.at(-1)]
   const save = (): void =>
     download(`${workspace}-${first?.seq}-${last?.seq}.events.jsonl`, recordingText(events, isBare))
-  const open = (chosen: File | undefined): void => {
-    setWhy(undefined)
-    if (!chosen) return
-    openRecording(chosen).then(
+  const open = (chosen: File | undefined) =>
+    attempt(async () => {
+      if (!chosen) return
+      await openRecording(chosen)
       // Shows all types of events in the file: its events were chosen when the file was saved.
-      () => refine('recorder', [], { types: '*' }),
-      (error) => setWhy(error.message),
-    )
-  }
+      refine('recorder', [], { types: '*' })
+    })
   const choose = (): void => {
     if (!field.current) return
     // Resets the file field: otherwise choosing the same file again would cause no event.
@@ -36,9 +35,9 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
   }
   return (
     <div className="bar recording-tools">
-      <button type="button" className="quiet" disabled={events.length === 0} onClick={save}>
+      <Button disabled={events.length === 0} onClick={save}>
         Save {events.length.toLocaleString()} event{events.length === 1 ? '' : 's'}
-      </button>
+      </Button>
       <label className="small">
         <input type="checkbox" checked={isBare} onChange={(event) => setBare(event.target.checked)} />
         without what was written
@@ -51,17 +50,13 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
         accept=".jsonl,application/jsonl"
         onChange={(event) => open(event.target.files?.[0])}
       />
-      <button type="button" className="quiet" onClick={choose}>
-        Open a file
-      </button>
+      <Button onClick={choose}>Open a file</Button>
       {file && (
         <>
           <span className="tag clip" title={file.name}>
             {file.name}
           </span>
-          <button type="button" className="quiet" onClick={() => close()}>
-            Back to {workspace}
-          </button>
+          <Button onClick={() => close()}>Back to {workspace}</Button>
         </>
       )}
       <Failure text={why} />

@@ -1,8 +1,9 @@
 // The last lines of a worker's terminal as text, which include an open dialog.
 
 import { clean } from '@agent-relay/sdk/internal/page'
-import { useEffect, useState } from 'react'
+import { useMemo } from 'react'
 import { useWorkplace } from '../store/shown-workplace.ts'
+import { useAnswer } from './attempt.ts'
 import './screen.css'
 
 const screenLines = 12
@@ -10,17 +11,8 @@ const screenLines = 12
 /** Shows the end of a worker's terminal; draws nothing if the terminal cannot be read or is empty. */
 export function Screen({ name }: { name: string }) {
   const { client } = useWorkplace()
-  const [text, setText] = useState('')
-  useEffect(() => {
-    let isCurrent = true
-    client.call('worker.screen', { name }).then(
-      (answer) => isCurrent && setText(endOf(answer.text)),
-      () => {},
-    )
-    return () => {
-      isCurrent = false
-    }
-  }, [client, name])
+  const { answer } = useAnswer(() => client.call('worker.screen', { name }), [client, name])
+  const text = useMemo(() => endOf(answer?.text ?? ''), [answer])
   return text === '' ? null : (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
     <pre className="screen" tabIndex={0}>

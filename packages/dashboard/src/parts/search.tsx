@@ -8,7 +8,7 @@ import { conversationOf, conversations, titleOf } from '../store/conversations.t
 import { fleet } from '../store/fleet.ts'
 import { isSearchOpen } from '../store/keys.ts'
 import { go } from '../store/page-address.ts'
-import { Empty, Failure, Kind } from './bits.tsx'
+import { Button, Empty, Failure, Kind } from './bits.tsx'
 import { excerptOf, type Piece } from './excerpt.ts'
 import { Overlay } from './overlay.tsx'
 import { Clock, useRested } from './time.tsx'
@@ -121,7 +121,7 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
     <ul className="results">
       {found.messages.map((message) => (
         <li key={message.id}>
-          <button type="button" data-item className="result" onClick={() => land(message)}>
+          <Button data-item className="result" onClick={() => land(message)}>
             <span className="result-head">
               <b>{message.from}</b>
               <span className="muted clip">{titleOf(conversationOf(message), me)}</span>
@@ -133,7 +133,7 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
             <bdi className="clip-2">
               {createElement(Fragment, null, ...excerptOf(message.body, asked).map(drawnPiece))}
             </bdi>
-          </button>
+          </Button>
         </li>
       ))}
       {found.more > 0 && <li className="muted search-hint">More was found: add a word, or a filter.</li>}

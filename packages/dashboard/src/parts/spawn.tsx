@@ -6,26 +6,24 @@ import { useCell } from '../store/cell.ts'
 import { client, connection, learnAgain } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
 import { leaveFromHere, linkTo } from '../store/page-address.ts'
+import { useAttempt } from './attempt.ts'
 import { Failure } from './bits.tsx'
 import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
 import './form.css'
 
 export function Spawn() {
   const { clis } = useCell(connection)
-  const [why, setWhy] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
+  const { why, isBusy, attempt } = useAttempt()
   const [chosen, setChosen] = useState<string>()
   const cli = chosen ?? clis[0] ?? 'plain'
   useEffect(() => void learnAgain(), [])
-  const spawn = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+  const spawn = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
     const line = textIn(fields, 'command')
     const name = textIn(fields, 'name') ?? ''
     const leave = leaveFromHere()
-    setWhy(undefined)
-    setBusy(true)
-    try {
+    void attempt(async () => {
       await client.call('worker.spawn', {
         name,
         cli,
@@ -37,13 +35,10 @@ export function Spawn() {
       })
       hintFleet()
       leave(linkTo('agent', [name, 'terminal']))
-    } catch (error) {
-      setWhy((error as Error).message)
-    }
-    setBusy(false)
+    })
   }
   return (
-    <form className="form" onSubmit={(event) => void spawn(event)}>
+    <form className="form" onSubmit={spawn}>
       <h2 className="title">Spawn a worker</h2>
       <p className="muted">A program in a terminal of its own. It reports to you, and ends when you release it.</p>
       <Fields cli={cli} onCli={setChosen} />

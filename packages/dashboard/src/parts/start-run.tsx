@@ -7,6 +7,7 @@ import { client, connection, learnAgain } from '../store/connection.ts'
 import { byPlace, fleet } from '../store/fleet.ts'
 import { leaveFromHere, linkTo, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
+import { useAnswer, useAttempt } from './attempt.ts'
 import { Failure } from './bits.tsx'
 import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
 import './form.css'
@@ -27,14 +28,11 @@ function useBegun(): Begun | undefined {
   const { query } = usePageAddress()
   const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]
   const run = useCell(runs)?.find(({ id }) => id === again)
-  const [contract, setContract] = useState<string>()
-  useEffect(() => {
-    if (again === null) return
-    client.call('run.contract', { run: again }).then(
-      (answer) => setContract(answer.contract),
-      () => setContract(''),
-    )
-  }, [again])
+  const asked = useAnswer(
+    async () => (again === null ? undefined : client.call('run.contract', { run: again })),
+    [again],
+  )
+  const contract = asked.why === undefined ? asked.answer?.contract : ''
   if (again === null) return { harness: agent === undefined ? undefined : 'external', agent }
   if (contract === undefined || !run) return undefined
   const harness = runHarnesses.find((each) => each === run.harness)
@@ -48,14 +46,13 @@ export function StartRun() {
 
 function Form({ begun }: { begun: Begun }) {
   const [harness, setHarness] = useState<HarnessName | undefined>(begun.harness)
-  const [why, setWhy] = useState<string>()
+  const { why, attempt } = useAttempt()
   useEffect(() => void learnAgain(), [])
-  const start = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
+  const start = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
     const leave = leaveFromHere()
-    setWhy(undefined)
-    try {
+    void attempt(async () => {
       const run = await client.call('run.start', {
         contract: String(fields.get('contract')),
         harness,
@@ -65,12 +62,10 @@ function Form({ begun }: { begun: Begun }) {
         agent: textIn(fields, 'agent'),
       })
       leave(linkTo('runs', [run.id]))
-    } catch (error) {
-      setWhy((error as Error).message)
-    }
+    })
   }
   return (
-    <form className="form" onSubmit={(event) => void start(event)}>
+    <form className="form" onSubmit={start}>
       <h2 className="title">Start a run</h2>
       <p className="muted">A contract for one agent. It ends with a summary, and perhaps a payload.</p>
       <Fields begun={begun} harness={harness} onHarness={setHarness} />

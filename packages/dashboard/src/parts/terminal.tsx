@@ -87,7 +87,7 @@ export function TerminalView({ name }: { name: string }) {
       </div>
       <Failure text={why} />
       {hasCopied !== undefined && <p className="muted small">{hasCopied}</p>}
-      <div className="terminal-place" ref={place} data-terminal={name} />
+      <div className="panel terminal-place" ref={place} data-terminal={name} />
     </div>
   )
 }

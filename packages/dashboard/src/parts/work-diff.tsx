@@ -4,7 +4,7 @@ import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { client, typedHere } from '../store/connection.ts'
 import type { ListedWorker } from '../store/fleet.ts'
-import { Copy, Empty, Failure } from './bits.tsx'
+import { Button, Copy, Empty, Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
 import './work-diff.css'
 
@@ -36,9 +36,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
         <span className="muted small clip mono" title={worktree?.path}>
           {worktree?.branch}
         </span>
-        <button type="button" className="quiet" onClick={ask}>
-          Look again
-        </button>
+        <Button onClick={ask}>Look again</Button>
         <Copy text={text} label="Copy" />
       </div>
       {text === '' ? (

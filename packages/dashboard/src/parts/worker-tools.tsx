@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react'
 import type { ListedWorker } from '../store/fleet.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
 import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
+import { Button } from './bits.tsx'
 import './worker-tools.css'
 
 /** How long the question "really?" is shown, so that a later click does not count as an answer to it. */
@@ -34,14 +35,9 @@ export function WorkerTools({ agent, worker, onFailure }: WorkerToolsProps) {
   return (
     <span className="program-tools">
       {actsOn(agent, worker).map((act) => (
-        <button
-          key={act.name}
-          type="button"
-          className={`quiet ${act.isFinal ? 'danger' : ''}`}
-          onClick={() => press(act)}
-        >
+        <Button key={act.name} className={`quiet ${act.isFinal ? 'danger' : ''}`} onClick={() => press(act)}>
           {asked === act ? `Really ${act.name.toLowerCase()}?` : act.name}
-        </button>
+        </Button>
       ))}
     </span>
   )

@@ -183,6 +183,11 @@ async function learnCommand(refused: Response): Promise<string> {
 /** Proves that the page itself makes the request: a page of another origin cannot send this header without a CORS preflight. */
 const headers = { 'X-Relay-Page': '1' }
 
+function post(path: string, value: object): Promise<Response | undefined> {
+  const json = { ...headers, 'Content-Type': 'application/json' }
+  return fetch(path, { method: 'POST', headers: json, body: JSON.stringify(value) }).catch(() => undefined)
+}
+
 /** Exchanges the one-time code in the page's address for the session cookie, and removes the code from the address. Returns why the code was refused. */
 async function redeem(): Promise<string | undefined> {
   const address = new URL(location.href)
@@ -194,11 +199,7 @@ async function redeem(): Promise<string | undefined> {
 }
 
 export async function show(code: string): Promise<string | undefined> {
-  const answer = await fetch('/session', {
-    method: 'POST',
-    headers: { ...headers, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
-  }).catch(() => undefined)
+  const answer = await post('/session', { code })
   if (answer?.ok) return undefined
   // The daemon's own text for a refused code is not shown: it is for people who have no code at all.
   if (answer?.status === 401) return `This code was used or is too old. For a new one: ${await learnCommand(answer)}`
@@ -217,9 +218,7 @@ export async function playDemoHere(): Promise<void> {
 }
 
 async function startDemo(where: { here?: string }): Promise<string> {
-  const body = JSON.stringify(where)
-  const json = { ...headers, 'Content-Type': 'application/json' }
-  const answer = await fetch('/demo', { method: 'POST', headers: json, body }).catch(() => undefined)
+  const answer = await post('/demo', where)
   const told = await answer?.json().catch(() => undefined)
   if (!answer?.ok) throw new Error(told?.error?.message ?? 'The daemon does not answer.')
   return told.workspace

@@ -1,12 +1,12 @@
 // Unsent texts, by the place where they would be sent. The browser keeps them until they are sent, also when the page is reloaded.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs, keptHere } from './own-place.ts'
+import { keepHere, keptAs, keptPairs } from './own-place.ts'
 
 const place = keptAs('drafts')
 const draftsMax = 100
 
-const texts = new Map<string, string>(read())
+const texts = new Map(keptPairs(place).map(([key, text]) => [key, String(text)]))
 const drafts = new Map<string, Cell<string>>()
 
 export function draftOf(key: string): Cell<string> {
@@ -23,13 +23,4 @@ function keep(key: string, text: string): void {
   if (text !== '') texts.set(key, text)
   while (texts.size > draftsMax) texts.delete(texts.keys().next().value as string)
   keepHere(place, JSON.stringify([...texts]))
-}
-
-function read(): [string, string][] {
-  try {
-    const kept: unknown = JSON.parse(keptHere(place) ?? '[]')
-    return Array.isArray(kept) ? kept.map(([key, text]) => [String(key), String(text)]) : []
-  } catch {
-    return []
-  }
 }

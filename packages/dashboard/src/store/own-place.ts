@@ -27,6 +27,16 @@ export function keptHere(place: string): string | undefined {
   }
 }
 
+/** Returns the pairs of a kept list; none if there is no such list. */
+export function keptPairs(place: string): (readonly [key: string, value: unknown])[] {
+  try {
+    const kept: unknown = JSON.parse(keptHere(place) ?? '[]')
+    return Array.isArray(kept) ? kept.map(([key, value]) => [String(key), value]) : []
+  } catch {
+    return []
+  }
+}
+
 /** Keeps a value in the browser's storage. If the storage is full or refused, the value lasts only while the page is open. */
 export function keepHere(place: string, text: string): void {
   try {

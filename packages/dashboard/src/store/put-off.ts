@@ -1,7 +1,7 @@
 // Needs (things that wait for the person) that were snoozed in this browser, by workspace: each is shown again when its time is over.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs, keptHere } from './own-place.ts'
+import { keepHere, keptAs, keptPairs } from './own-place.ts'
 
 const putOffMax = 500
 export const snoozeMs = 3_600_000
@@ -12,7 +12,9 @@ type PutOff = ReadonlyMap<string, number>
 const known = new Map<string, Cell<PutOff>>()
 
 export function putOffIn(workspace: string): Cell<PutOff> {
-  const cell = known.get(workspace) ?? new Cell(read(workspace))
+  const cell =
+    known.get(workspace) ??
+    new Cell<PutOff>(new Map(keptPairs(placeOf(workspace)).map(([key, until]) => [key, Number(until)])))
   known.set(workspace, cell)
   return cell
 }
@@ -25,13 +27,3 @@ export function putOffUntil(workspace: string, key: string, until: number): void
 }
 
 const placeOf = (workspace: string): string => keptAs('put-off', workspace)
-
-function read(workspace: string): PutOff {
-  try {
-    const kept: unknown = JSON.parse(keptHere(placeOf(workspace)) ?? '[]')
-    if (!Array.isArray(kept)) return new Map()
-    return new Map(kept.map(([key, until]) => [String(key), Number(until)]))
-  } catch {
-    return new Map()
-  }
-}

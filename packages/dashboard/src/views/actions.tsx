@@ -9,7 +9,8 @@ import {
   sizeText,
 } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
-import { Empty, Failure, State } from '../parts/bits.tsx'
+import { useAttempt } from '../parts/attempt.ts'
+import { Button, Empty, Failure, State } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
 import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
 import { Clock } from '../parts/time.tsx'
@@ -75,21 +76,16 @@ export default function Actions() {
 function Call({ action }: { action: ActionInfo }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(action.inputSchema))
   const [result, setResult] = useState<ActionEnvelope>()
-  const [why, setWhy] = useState<string>()
-  const [isBusy, setBusy] = useState(false)
-  const invoke = async (event: FormEvent): Promise<void> => {
+  const { why, isBusy, attempt } = useAttempt()
+  const invoke = (event: FormEvent): void => {
     event.preventDefault()
-    setWhy(undefined)
-    setBusy(true)
-    try {
-      setResult(await client.call('action.invoke', { name: action.name, input: readDraft(action.inputSchema, draft) }))
-    } catch (error) {
-      setWhy((error as Error).message)
-    }
-    setBusy(false)
+    void attempt(async () => {
+      const input = readDraft(action.inputSchema, draft)
+      setResult(await client.call('action.invoke', { name: action.name, input }))
+    })
   }
   return (
-    <form className="form" onSubmit={(event) => void invoke(event)}>
+    <form className="form" onSubmit={invoke}>
       <div className="bar form-head">
         <a className="icon-button only-narrow" href={linkTo('actions')} aria-label="All actions">
           ‹
@@ -128,9 +124,9 @@ function Calls({ name: chosen }: { name: string }) {
       <div className="bar section-head">
         <h2 id="audit">Calls</h2>
         {chosen !== '' && (
-          <button type="button" className="link" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
+          <Button className="link" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
             {isAll ? `Only of ${chosen}` : 'Of all actions'}
-          </button>
+          </Button>
         )}
       </div>
       {list.length === 0 ? (

@@ -4,7 +4,7 @@ import { type Agent, type InboxMessage, type OutputOf, permissionPhrase } from '
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
 import { ApprovalText, ApprovalTools } from '../parts/approval.tsx'
-import { Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
+import { Button, Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
@@ -65,9 +65,9 @@ export default function Agents() {
           ))}
         </ul>
         {away > 0 && (
-          <button type="button" className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          <Button className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
             {isAll ? 'Hide those that are away' : `${away} finished or away`}
-          </button>
+          </Button>
         )}
       </nav>
       <section className="split-main" aria-label={isSpawning ? 'Spawn a worker' : name || 'No agent'}>
@@ -175,7 +175,7 @@ function Asked({ agent }: { agent: string }) {
   return asked.map((approval) => (
     <section
       key={approval.id}
-      className="need need-approval"
+      className="panel stack need need-approval"
       aria-label={`${agent} ${permissionPhrase(approval).wants}`}
     >
       <p className="need-what">
@@ -270,21 +270,20 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
   const [isOpen, setOpen] = useState(false)
   const place = conversationOf(message)
   return (
-    <li className="letter">
+    <li className="stack letter">
       <div className="letter-head">
         {!isSent && <b className="clip">{message.from}</b>}
         {isSent && <b className="clip">to {toText(message)}</b>}
         {!isSent && !isDirect(place) && <span className="muted small clip">{titleOf(place, me)}</span>}
         <Kind kind={message.kind} />
-        <button
-          type="button"
+        <Button
           className={`link muted fate ${message.receipt}`}
           aria-expanded={isOpen}
           onClick={() => setOpen(!isOpen)}
         >
           {message.receipt}
           {message.route && ` (${message.route})`}
-        </button>
+        </Button>
         <a className="muted small" href={linkTo('talk', [place, message.id])} title="In its conversation">
           <Clock ts={message.ts} />
         </a>

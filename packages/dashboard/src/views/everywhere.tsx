@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from 'react'
 import { AgentRows } from '../parts/agent-rows.tsx'
-import { Count, Failure } from '../parts/bits.tsx'
+import { Button, Count, Failure } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { NeedRows } from '../parts/needs.tsx'
 import { useCell } from '../store/cell.ts'
@@ -35,9 +35,9 @@ export default function Everywhere() {
         <One key={each.name} glance={each} />
       ))}
       {more > 0 && (
-        <button type="button" className="quiet" onClick={() => setCount(count + workspacesStep)}>
+        <Button onClick={() => setCount(count + workspacesStep)}>
           Look at {Math.min(more, workspacesStep)} of {more} more
-        </button>
+        </Button>
       )}
     </div>
   )

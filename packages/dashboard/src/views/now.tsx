@@ -2,7 +2,8 @@
 
 import { useMemo, useState } from 'react'
 import { AgentRows } from '../parts/agent-rows.tsx'
-import { Count, Empty, Failure, Kind } from '../parts/bits.tsx'
+import { useAttempt } from '../parts/attempt.ts'
+import { Button, Count, Empty, Failure, Kind } from '../parts/bits.tsx'
 import { Elsewhere } from '../parts/elsewhere.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -57,9 +58,9 @@ function Agents() {
       </div>
       {isKnown && isAlone ? <Welcome /> : <AgentRows rows={rows} workers={workers} words={words} />}
       {away.length > 0 && (
-        <button type="button" className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+        <Button className="link" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
           {isAll ? 'Hide those that are away' : `${away.length} finished or away`}
-        </button>
+        </Button>
       )}
     </section>
   )
@@ -69,8 +70,7 @@ function Agents() {
 function Welcome() {
   const { hasDemo, workspace } = useCell(connection)
   const isBusyElsewhere = busyElsewhere(useCell(overview)).some(({ agents }) => agents.length > 0)
-  const [why, setWhy] = useState<string>()
-  const demo = (): void => void playDemo().catch((error) => setWhy(error.message))
+  const { why, attempt } = useAttempt()
   return (
     <>
       <Empty
@@ -83,9 +83,9 @@ function Welcome() {
       </Empty>
       <div className="bar welcome-tools">
         {hasDemo && (
-          <button type="button" className="main-button" onClick={demo} title="In a workspace of its own">
+          <Button className="main-button" onClick={() => attempt(playDemo)} title="In a workspace of its own">
             Play the demo
-          </button>
+          </Button>
         )}
         <a className="quiet" href={linkTo('agent', [], { spawn: '1' })}>
           Spawn a first worker
@@ -112,10 +112,10 @@ function Latest() {
           Messages appear here as they are stored.
         </Empty>
       )}
-      <ul className="latest-list">
+      <ul className="stack latest-list">
         {spoken.map(({ name, last, unread }) => (
           <li key={name}>
-            <a data-item className="latest-item" href={linkTo('talk', [name])}>
+            <a data-item className="stack latest-item" href={linkTo('talk', [name])}>
               <span className="bar latest-head">
                 <b className="clip">{titleOf(name, me)}</b>
                 {last && <Kind kind={last.kind} />}

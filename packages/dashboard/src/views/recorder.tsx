@@ -3,7 +3,8 @@
 import { eventFamilies, familyText } from '@agent-relay/sdk/internal/event-text'
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { Empty, Failure, IconButton } from '../parts/bits.tsx'
+import { useAttempt } from '../parts/attempt.ts'
+import { Button, Empty, Failure, IconButton } from '../parts/bits.tsx'
 import { Closely } from '../parts/causes.tsx'
 import { eventText } from '../parts/event-text.ts'
 import { familyOf, Lanes } from '../parts/lanes.tsx'
@@ -90,18 +91,18 @@ function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefin
     return (
       <p className="bar muted small list-head">
         {stretch[1] - stretch[0] + 1} of {events.length} events are selected, and played.
-        <button type="button" className="link" onClick={() => setStretch(undefined)}>
+        <Button className="link" onClick={() => setStretch(undefined)}>
           Show all
-        </button>
+        </Button>
       </p>
     )
   if (filter.types !== '') return null
   return (
     <p className="bar muted small list-head">
       Deliveries and other events of the machinery are left out.
-      <button type="button" className="link" onClick={showAll}>
+      <Button className="link" onClick={showAll}>
         Show all
-      </button>
+      </Button>
     </p>
   )
 }
@@ -156,8 +157,7 @@ function EventList({
     <ol className="events" ref={list} aria-label="Events" tabIndex={0}>
       {events.map((event, i) => (
         <li key={eventKey(event)}>
-          <button
-            type="button"
+          <Button
             data-item
             data-seq={event.seq}
             data-type={event.type}
@@ -168,7 +168,7 @@ function EventList({
             <span className="num muted small">{clockText(event.ts)}</span>
             <span className="event-type small wide-only">{familyText(event) ?? event.type}</span>
             <bdi className="clip">{eventText(event, bodies)}</bdi>
-          </button>
+          </Button>
         </li>
       ))}
     </ol>
@@ -178,16 +178,15 @@ function EventList({
 function Jump({ onJump }: { onJump(seq: number): void }) {
   const last = useCell(lastSeq)
   const [text, setText] = useState('')
-  const [why, setWhy] = useState<string>()
+  const { why, attempt } = useAttempt()
   const jump = async (): Promise<void> => {
-    setWhy(undefined)
     const wanted = text.trim().replace(/^#/, '')
     const today = /^\d{1,2}:\d{2}(:\d{2})?$/.test(wanted)
       ? new Date(`${new Date().toDateString()} ${wanted}`)
       : new Date(wanted)
     if (/^\d+$/.test(wanted)) return onJump(Math.min(Number(wanted), last))
     if (Number.isNaN(today.getTime()))
-      return setWhy('This is no number of an event, and no time such as 14:32 or 2026-01-31 14:32.')
+      throw new Error('This is no number of an event, and no time such as 14:32 or 2026-01-31 14:32.')
     const seq = await seqAt(today.getTime(), last)
     if (pageAddress.value.view === 'recorder') onJump(seq)
   }
@@ -196,7 +195,7 @@ function Jump({ onJump }: { onJump(seq: number): void }) {
       className="jump"
       onSubmit={(event) => {
         event.preventDefault()
-        jump().catch((error) => setWhy(error.message))
+        void attempt(jump)
       }}
     >
       <input
@@ -208,9 +207,7 @@ function Jump({ onJump }: { onJump(seq: number): void }) {
       <button type="submit" className="quiet">
         Jump
       </button>
-      <button type="button" className="quiet" onClick={() => onJump(last)}>
-        Latest
-      </button>
+      <Button onClick={() => onJump(last)}>Latest</Button>
       <Failure text={why} />
     </form>
   )

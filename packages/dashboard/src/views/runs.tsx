@@ -1,8 +1,9 @@
 // The view "Runs": contracts given to agents, with status and results, and a form that starts a run.
 
 import { clean, type Run } from '@agent-relay/sdk/internal/page'
-import { useEffect, useState } from 'react'
-import { Empty, Failure, State } from '../parts/bits.tsx'
+import { useEffect } from 'react'
+import { useAnswer, useAttempt } from '../parts/attempt.ts'
+import { Button, Empty, Failure, State } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
@@ -93,13 +94,9 @@ export default function Runs() {
   )
 }
 
-function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void }) {
-  const stop = (): void => {
-    client.call('run.stop', { run: run.id, reason: 'stopped on the page' }).catch((error) => onFailure(error.message))
-  }
-  const retry = (): void => {
-    retryRun(run.id).catch((error) => onFailure(error.message))
-  }
+function Head({ run, attempt }: { run: TitledRun; attempt: ReturnType<typeof useAttempt>['attempt'] }) {
+  const stop = () => attempt(() => client.call('run.stop', { run: run.id, reason: 'stopped on the page' }))
+  const retry = () => attempt(() => retryRun(run.id))
   return (
     <header className="bar agent-head">
       <a className="icon-button only-narrow" href={linkTo('runs')} aria-label="All runs">
@@ -113,20 +110,15 @@ function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void
       </div>
       <State state={{ ...stateOfRun(run), text: run.status }} />
       {run.status === 'running' && (
-        <button type="button" className="quiet danger" onClick={stop}>
+        <Button className="quiet danger" onClick={stop}>
           Stop
-        </button>
+        </Button>
       )}
       {endOf(run) !== undefined && (
         <>
-          <button
-            type="button"
-            className="quiet"
-            title="Starts at once: the same contract, as it was given, for the agent that asked"
-            onClick={retry}
-          >
+          <Button title="Starts at once: the same contract, as it was given, for the agent that asked" onClick={retry}>
             Retry
-          </button>
+          </Button>
           <a
             className="quiet"
             title="Opens the form with this contract, to change it first; the new run is yours"
@@ -141,10 +133,10 @@ function Head({ run, onFailure }: { run: TitledRun; onFailure(why: string): void
 }
 
 function One({ run }: { run: TitledRun }) {
-  const [why, setWhy] = useState<string>()
+  const { why, attempt } = useAttempt()
   return (
     <>
-      <Head run={run} onFailure={setWhy} />
+      <Head run={run} attempt={attempt} />
       <Failure text={why} />
       {run.stopReason && <p className="note">{run.stopReason}</p>}
       <dl className="facts">
@@ -200,19 +192,12 @@ function One({ run }: { run: TitledRun }) {
 }
 
 function Contract({ run }: { run: string }) {
-  const [text, setText] = useState<string>()
-  const [why, setWhy] = useState<string>()
-  useEffect(() => {
-    client.call('run.contract', { run }).then(
-      ({ contract }) => setText(contract),
-      (error) => setWhy(error.message),
-    )
-  }, [run])
+  const { answer, why } = useAnswer(() => client.call('run.contract', { run }), [run])
   return (
     <section>
       <h3>Contract</h3>
       <Failure text={why} />
-      {text !== undefined && <Markdown className="pre" text={text} />}
+      {answer && <Markdown className="pre" text={answer.contract} />}
     </section>
   )
 }

@@ -1,8 +1,9 @@
 // The view "Talk": the list of conversations, the chosen conversation as a chat, and the open thread.
 
 import type { Conversation, OutputOf } from '@agent-relay/sdk/internal/page'
-import { useEffect, useRef, useState } from 'react'
-import { Empty, Failure, IconButton } from '../parts/bits.tsx'
+import { useEffect, useRef } from 'react'
+import { useAttempt } from '../parts/attempt.ts'
+import { Button, Empty, Failure, IconButton } from '../parts/bits.tsx'
 import { Composer } from '../parts/composer.tsx'
 import { MessageList } from '../parts/message-list.tsx'
 import { Places } from '../parts/places.tsx'
@@ -59,8 +60,8 @@ function Head({ name }: { name: string }) {
   const members = found?.members
   const size = Array.isArray(members) ? members.length : members
   const isChannel = name.startsWith('#')
-  const [why, setWhy] = useState<string>()
-  const leave = (): void => void client.call('channel.leave', { channel: name }).catch((error) => setWhy(error.message))
+  const { why, attempt } = useAttempt()
+  const leave = () => attempt(() => client.call('channel.leave', { channel: name }))
   return (
     <header className="bar chat-head">
       <a className="icon-button only-narrow" href={linkTo('talk')} aria-label="All conversations">
@@ -74,19 +75,9 @@ function Head({ name }: { name: string }) {
         {found && `, ${counted(found.messages, 'message')}`}
       </span>
       {found && found.unread > 0 && (
-        <button
-          type="button"
-          className="quiet"
-          onClick={() => void readAll(found).catch((error) => setWhy(error.message))}
-        >
-          Mark {found.unread} read
-        </button>
+        <Button onClick={() => attempt(() => readAll(found))}>Mark {found.unread} read</Button>
       )}
-      {isChannel && found?.joined && name !== '#general' && (
-        <button type="button" className="quiet" onClick={leave}>
-          Leave
-        </button>
-      )}
+      {isChannel && found?.joined && name !== '#general' && <Button onClick={leave}>Leave</Button>}
       {isPair(name) && <IconButton icon="agent" label="The agent" onClick={() => go('agent', [otherOf(name, me)])} />}
       <Failure text={why} />
     </header>

@@ -26,9 +26,9 @@ export interface CatalogRow extends CommandSummary {
 // biome-ignore lint/suspicious/noConfusingVoidType: most commands return nothing, which is 0
 export type ExitCode = number | void
 
-/** A command without its name and description. `Own` is the type of its own options, as `run` gets them. */
+/** A command without its name. `Own` is the type of its own options. */
 export interface CliCommand<Own extends object = object> {
-  options?: CliOptions<Own>
+  options?: Own & CliOptions
   examples?: string[]
   /** Words that shells offer for the command's first argument. */
   words?: readonly string[]
@@ -45,16 +45,23 @@ export interface NamedCommand<Own extends object = object> extends CommandSummar
   isDefault?: boolean
 }
 
-/** The options of a command, one for each field of the type `Own`, in the order in which `--help` shows them. */
-export type CliOptions<Own> = { [Name in keyof Own]-?: CliOption & ValueRule<NonNullable<Own[Name]>> }
-type ValueRule<Value> = Value extends number
-  ? { number: [number, number] }
-  : Value extends string[]
-    ? { isList: true }
-    : unknown
+/** The options of a command by the names under which `run` reads them, in the order that `--help` shows. */
+export type CliOptions = Readonly<Record<string, CliOption>>
+
+/** The values of options, as their rules say: a number, one of the choices, several texts, a text, or whether the option was given. */
+export type OptionValues<Own extends object> = { [Name in keyof Own]?: OptionValue<Own[Name]> }
+type OptionValue<Option> = Option extends { number: unknown }
+  ? number
+  : Option extends { choices: readonly (infer Choice)[] }
+    ? Choice
+    : Option extends { isList: true }
+      ? string[]
+      : Option extends { flags: `${string}<${string}` }
+        ? string
+        : boolean
 
 export interface CliOption {
-  flags: string
+  flags: `-${string}`
   text: string
   /** The minimum and maximum of an option whose value is a whole number. */
   number?: [number, number]
@@ -62,7 +69,7 @@ export interface CliOption {
   /** Words that shells offer for the option's value; other values are accepted too. */
   words?: readonly string[]
   /** Whether the option may be given several times. */
-  isList?: boolean
+  isList?: true
   isHidden?: boolean
 }
 
@@ -71,7 +78,7 @@ export interface CommandContext<Own extends object = object> {
   args: string[]
   /** The arguments after `--`, which are part of `args` too. */
   passedArgs: string[]
-  options: Own & Omit<CommonOptions, keyof Own>
+  options: OptionValues<Own> & Omit<CommonOptions, keyof Own>
   print: Printer
   env: Env
   /** Undefined if the working directory was deleted. */

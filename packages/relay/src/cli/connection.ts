@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { RelayClient, RelayError } from '@agent-relay/sdk'
 import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
-import { type Connector, daemonName, type Hello, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
+import { type Connector, daemonName, type Hello, type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { SharedFile } from '../machine/cluster-file.ts'
@@ -15,7 +15,7 @@ import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
 import { release } from '../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes } from './command.ts'
-import { nextCommandId } from './control-socket.ts'
+import { nextCommandId, withControl } from './control-socket.ts'
 import { withProcessProof } from './person.ts'
 import type { Printer } from './print.ts'
 import { withTilde } from './text.ts'
@@ -31,7 +31,6 @@ export interface CommandConnection {
   welcome: Welcome
 }
 
-/** What is known of a workspace before the command has a session in it. */
 interface KnownWorkspace {
   id: string
   name: string
@@ -46,14 +45,17 @@ async function connect(
   const { env, options, print } = context
   const { socketPath, socket } = await findSocket(context)
   const identity = need === 'holder' ? {} : identityOf(env, options.as)
+  const { name, token } = identity
   const connectTo = ({ id, name, key }: KnownWorkspace, reached?: Socket) => {
     const hello = helloAs(identity, key, need, () => missingKeyText(name, env))
-    const open = ownerConnector(socketPath, id, env, reached)
-    return connectAs(hello, (hello) => open({ ...hello, ...own }))
+    return connectAs({ ...hello, ...own }, ownerConnector(socketPath, id, env, reached))
   }
-  const likely = likelyWorkspace(socketPath, identity, env)
-  const atOnce = likely && (await connectTo(likely, socket).catch(() => undefined))
-  if (atOnce && (identity.token !== undefined || atOnce.welcome.workspaceId === likely.id)) {
+  const connectByToken = () => connectAs({ name, token, ...own }, socketConnector(socketPath, socket))
+  // Where a token tells who calls, no key is needed.
+  const kept = token === undefined ? keptWorkspace(socketPath, env) : undefined
+  const first = kept ? connectTo(kept, socket) : token === undefined ? undefined : connectByToken()
+  const atOnce = await first?.catch(() => undefined)
+  if (atOnce && (kept === undefined || atOnce.welcome.workspaceId === kept.id)) {
     warnOfOtherVersion(print, atOnce.welcome.version)
     return sayWhoIsNew(print, atOnce)
   }
@@ -61,38 +63,27 @@ async function connect(
   await atOnce?.client.disconnect()
   const {
     workspaceId: id,
-    workspace: name,
+    workspace,
     version,
-  } = await askWorkspace(socketConnector(socketPath, likely ? undefined : socket))
+  } = await askWorkspace(socketConnector(socketPath, first ? undefined : socket))
   warnOfOtherVersion(print, version)
-  return sayWhoIsNew(print, await connectTo({ id, name, key: workspaceKeyOf(id, socketPath, env) }))
+  return sayWhoIsNew(print, await connectTo({ id, name: workspace, key: workspaceKeyOf(id, socketPath, env) }))
 }
 
 /**
- * Returns the workspace that probably is at a socket, according to the credentials file, so that a command needs only one connection; undefined if the file
- * does not tell. With a token, no key is needed.
+ * The workspace behind a socket with its key, as the owner's file has them, so that a command needs one connection and not two; undefined where the file does
+ * not say.
  */
-function likelyWorkspace(socketPath: string, { token }: Identity, env: Env): KnownWorkspace | undefined {
+function keptWorkspace(socketPath: string, env: Env): KnownWorkspace | undefined {
   const folder = dirname(socketPath)
   const name = basename(folder)
-  if (token !== undefined) return { id: '', name }
   const kept = new CredentialsFile(credentialsPath(env)).onlyOf(name, dirname(dirname(folder)))
   return kept && { ...kept, name }
 }
 
 async function connectAs(hello: Hello, connect: Connector): Promise<CommandConnection & { hello: Hello }> {
-  const { name: agentName, type: agentType, strict: strictName, ...rest } = hello
-  const client = new RelayClient({
-    ...rest,
-    // The SDK's text about a changed name is for programs. For people, sayWhoIsNew prints one.
-    onRenamed: () => {},
-    ids: nextCommandId,
-    agentName,
-    agentType,
-    strictName,
-    connect,
-    autoConnect: false,
-  })
+  // The SDK's text about a changed name is for programs. For people, sayWhoIsNew prints one.
+  const client = new RelayClient({ hello, onRenamed: () => {}, ids: nextCommandId, connect, autoConnect: false })
   return { client, hello, welcome: await client.connect() }
 }
 
@@ -133,6 +124,17 @@ export async function withClientAsPerson(
   } finally {
     await connection.client.disconnect()
   }
+}
+
+/** Runs `work` on the daemon's control socket, and tells the person where the daemon is of another version. */
+export function withDaemon<T>(
+  { env, print }: Pick<CommandContext, 'env' | 'print'>,
+  work: (link: Link) => Promise<T>,
+): Promise<T> {
+  return withControl(env, (link) => {
+    warnOfOtherVersion(print, link.welcome.version)
+    return work(link)
+  })
 }
 
 type WorkspaceChoice = Pick<CommandContext, 'cwd' | 'options'>

@@ -2,7 +2,7 @@
 
 import { ConnectionError, DaemonNotRunningError } from '@agent-relay/sdk'
 import { controlSocketPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
-import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
+import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { type Link, makeIds, socketConnector } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
@@ -33,9 +33,37 @@ export async function tryConnectControl(env: Env): Promise<Link | undefined> {
   }
 }
 
+/** Runs `work` on the control socket, and closes it in any case; fails where no daemon runs. */
+export async function withControl<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T> {
+  return closeAfter(await connectControl(env), work)
+}
+
+/** Like withControl, but undefined where nobody listens. */
+export async function tryWithControl<T>(env: Env, work: (link: Link) => Promise<T>): Promise<T | undefined> {
+  const link = await tryConnectControl(env)
+  return link && closeAfter(link, work)
+}
+
+async function closeAfter<T>(link: Link, work: (link: Link) => Promise<T>): Promise<T> {
+  try {
+    return await work(link)
+  } finally {
+    await link.close()
+  }
+}
+
+export function daemonStatus(link: Link): Promise<OutputOf<'daemon.status'>> {
+  return link.call('daemon.status', {}, nextCommandId('c'))
+}
+
+/** All workspaces of this machine, open or not. */
+export async function listWorkspaces(link: Link): Promise<WorkspaceEntry[]> {
+  return (await link.call('workspace.list', {}, nextCommandId('c'))).workspaces
+}
+
 /** Returns the workspace of this name, open or not. Throws with similar names if there is none. */
 export async function findListedWorkspace(link: Link, workspace: string): Promise<WorkspaceEntry> {
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
+  const workspaces = await listWorkspaces(link)
   const found = workspaces.find(({ name }) => name === workspace)
   if (found) return found
   const names = workspaces.map(({ name }) => name)

@@ -198,17 +198,23 @@ function buildCommand(
       isDefault: sub.isDefault,
     })
   }
-  if (named.isDefault && named.args === undefined) {
-    // The default command takes no arguments, so a word here is a subcommand that the group does not have.
-    command.allowExcessArguments().action(async () => {
-      const [unknown] = command.args
-      if (unknown === undefined) return act(command, named)
-      const [near] = nearestNames(
-        unknown,
-        parent.commands.map((each) => each.name()),
-      )
+  if (named.isDefault) {
+    const isImplied = () => parent.args[0] !== named.name
+    // Only the group's name was typed, so an argument that fits nothing is rather a wrong word for a command than one too many.
+    parent.hook('preSubcommand', () => void command.allowExcessArguments(isImplied()))
+    command.action(async () => {
+      const [word] = command.args
+      if (word === undefined || !isImplied()) return act(command, named)
+      const names = parent.commands.map((each) => each.name())
+      if (names.includes(word)) {
+        // An option stood before the command: `daemon --json status` is read as `daemon status --json`.
+        const others = parent.args.toSpliced(parent.args.indexOf(word), 1)
+        return void (await parent.parseAsync([word, ...others], { from: 'user' }))
+      }
+      if (named.args !== undefined) return act(command, named)
+      const [near] = nearestNames(word, names)
       const guess = near === undefined ? '' : `\n(Did you mean ${near}?)`
-      parent.error(`error: unknown command '${unknown}'${guess}`)
+      parent.error(`error: unknown command '${word}'${guess}`)
     })
   } else if (named.run) command.action(() => act(command, named))
   command.showHelpAfterError(`(see: ${path} --help)`)

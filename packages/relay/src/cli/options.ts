@@ -9,12 +9,19 @@ export const limitOption = {
 } satisfies CliOption
 export const fromOption = { flags: '--from <name>', text: 'only from this sender' } satisfies CliOption
 export const channelOption = { flags: '--channel <name>', text: 'only in this channel' } satisfies CliOption
+export const forceOption = {
+  flags: '--force',
+  text: 'even while agents are connected: their sessions and workers end',
+} satisfies CliOption
+export const forceMoveOption = { ...forceOption, text: `${forceOption.text}, and can come back` }
 export const yesOption = { flags: '-y, --yes', text: 'ask nothing' } satisfies CliOption
+/** The options of a command that only asks first. */
+export const yesOptions = { yes: yesOption }
 
 /** The number of lines that `logs` and `daemon logs` show by default. */
 export const logLinesDefault = 100
 
-const commonOptions: CliOptions<CommonOptions> = {
+const commonOptions: Record<keyof CommonOptions, CliOption> = {
   json: { flags: '--json', text: 'JSON for programs; one value a line where there are many' },
   project: {
     flags: '--project <name>',
@@ -32,7 +39,7 @@ export function ownOptions({ options = {} }: CliCommand): CliOption[] {
 export function allOptions(command: NamedCommand): CliOption[] {
   if (command.isGroup) return []
   const { options = {}, actsForNoAgent } = command
-  const common: CliOptions<CommonOptions> = { ...commonOptions, as: { ...commonOptions.as, isHidden: actsForNoAgent } }
+  const common: CliOptions = { ...commonOptions, as: { ...commonOptions.as, isHidden: actsForNoAgent } }
   return [
     ...ownOptions(command),
     ...Object.entries(common).flatMap(([name, option]) => (name in options ? [] : [option])),

@@ -1,10 +1,9 @@
 // Prints the output of commands: data on stdout, remarks on stderr; in colour, as tables that fit the terminal, or as JSON.
 
 import { replaceUnseen, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
+import type { Env } from '@agent-relay/sdk/internal/discover'
 import { asTyped, type Repeated } from './own-name.ts'
 import { cleanText, padText, shortenText, textWidth } from './text.ts'
-
-type Env = Record<string, string | undefined>
 
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 export type TextStyle = keyof typeof styles
@@ -130,6 +129,11 @@ export class Printer {
     const isHeaded = columns.some(({ head }) => head !== '')
     const head = isHeaded ? [this.paint('dim', lineOf(columns.map((column) => column.head)))] : []
     return this.line([...head, ...rows.map(lineOf)].join('\n'))
+  }
+
+  /** Prints names with their values, one a line. */
+  facts(rows: string[][]): Promise<boolean> {
+    return this.table([{ head: '' }, { head: '' }], rows)
   }
 
   /**

@@ -1,12 +1,12 @@
 // If a new workspace would have the name of a shared one in the cluster, a person at a terminal chooses between them, and everybody else gets an error.
 
-import { CommandError, exitCodes } from './command.ts'
+import { type CliOption, CommandError, exitCodes } from './command.ts'
 import type { Printer } from './print.ts'
 
 export const localOption = {
   flags: '--local',
   text: 'on this machine alone, also where the cluster has a shared workspace of this name',
-}
+} satisfies CliOption
 
 /** Returns the warning if a workspace of this machine has the name of a shared one. An older daemon may have created it, or a person on purpose. */
 export function shadowText(name: string): string {

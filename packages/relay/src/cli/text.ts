@@ -76,8 +76,9 @@ export function ageText(ts: string, now = Date.now()): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
+/** A number of things: `1 entry`, `2 entries`. */
 export function countedText(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+  return `${count} ${count === 1 ? noun : `${noun.replace(/y$/, 'ie')}s`}`
 }
 
 /** Returns a path with `~` for the home directory. */

@@ -324,6 +324,21 @@ describe('looking', () => {
     })
   })
 
+  it('an option may stand before the command of a group, and a word too many is told as one', async () => {
+    expect(await world.run(['channels', '--json', 'list'])).toEqual(await world.run(['channels', 'list', '--json']))
+    expect(await world.run(['workspace', '--json', 'policy', 'get'])).toEqual(
+      await world.run(['workspace', 'policy', 'get', '--json']),
+    )
+    const [unknown, twice] = [await world.run(['runs', '--json', 'stop', 'run_none']), ['runs', 'stop', 'run_none']]
+    expect(unknown).toEqual(await world.run([...twice, '--json']))
+    const excess = "error: too many arguments for 'list'. Expected 0 arguments but got 1.\n"
+    const told = { code: 2, stdout: '', stderr: `${excess}(see: agent-relay channels list --help)\n` }
+    expect(await world.run(['channels', 'list', 'foo'])).toEqual(told)
+    expect((await world.run(['channels', '--as', 'Bob', 'list', 'list'])).stderr).toContain(excess)
+    expect((await world.run(['channels', '--as', 'Bob', 'lst'])).stderr).toMatch(/^error: unknown command 'lst'/)
+    expect((await world.run(['channels', '--nothing', 'list'])).stderr).toMatch(/^error: unknown option '--nothing'/)
+  })
+
   it('lists the ten commands of a day on one screen, and every command when all are asked for', async () => {
     const [help, all] = await Promise.all([world.run(['--help']), world.run(['help', 'all'])])
     expect(help.stdout.match(/^ {2}[a-z]+(?= )/gm)).toEqual(dailyCommands.map((name) => `  ${name}`))

@@ -1,6 +1,7 @@
 // One lasting connection to a workspace, made of links (single connections) that come and go: reconnects, sends unanswered calls again under their ids, and
 // sets up watches again. The calls themselves, and the list of shown messages, are in client.ts.
 
+import { type Deferred, deferred } from '../deferred.ts'
 import { ConnectionError, RelayError } from '../errors.ts'
 import type { ClientLimits } from '../limits.ts'
 import type { Closing, Connector, Link } from '../link.ts'
@@ -31,15 +32,12 @@ export interface ReconnectingOptions {
   onRefused(error: RelayError): void
 }
 
-interface PendingCall {
+interface PendingCall extends Deferred<unknown> {
   op: CallName
   /** Makes the input of the call. Called for each attempt, because a timeout in the input must shrink with the time that has passed. */
   input(): unknown
   id: string
   tries: number
-  promise: Promise<unknown>
-  resolve(value: unknown): void
-  reject(error: unknown): void
 }
 
 export class ReconnectingLink {
@@ -81,7 +79,7 @@ export class ReconnectingLink {
     if (this.#phase === 'ended') return Promise.reject(ended())
     if (this.#phase === 'up' && this.#welcome) return Promise.resolve(this.#welcome)
     if (this.#isAwayTooLong) return Promise.reject(this.#tooLong())
-    this.#firstWelcome ??= deferred()
+    this.#firstWelcome ??= quietDeferred()
     if (this.#phase === 'idle') {
       this.#phase = 'opening'
       void this.#attempt()
@@ -95,7 +93,7 @@ export class ReconnectingLink {
     if (this.#isAwayTooLong) return Promise.reject(this.#tooLong())
     const flying = this.#pendingCalls.get(id)
     if (flying) return flying.promise as Promise<OutputOf<O>>
-    const flight: PendingCall = { op, input, id, tries: 0, ...deferred<unknown>() }
+    const flight: PendingCall = { op, input, id, tries: 0, ...quietDeferred<unknown>() }
     this.#pendingCalls.set(id, flight)
     if (signal) this.#endOnAbort(signal, flight)
     if (this.#link) this.#send(flight, this.#link)
@@ -263,19 +261,9 @@ function ended(): ConnectionError {
   return new ConnectionError('this client has disconnected', { retry: false })
 }
 
-interface Deferred<T> {
-  promise: Promise<T>
-  resolve(value: T): void
-  reject(error: unknown): void
-}
-
-function deferred<T>(): Deferred<T> {
-  const made = {} as Deferred<T>
-  made.promise = new Promise((resolve, reject) => {
-    made.resolve = resolve
-    made.reject = reject
-  })
-  // Without this, a promise that rejects while nobody awaits it would end the process.
+/** A promise whose rejection nobody has to await: it must not end the process. */
+function quietDeferred<T>(): Deferred<T> {
+  const made = deferred<T>()
   made.promise.catch(() => {})
   return made
 }

@@ -8,25 +8,21 @@ import type { Ids } from '../protocol/ids.ts'
 import type { InputOf, OutputOf, WorkspaceStatus } from '../protocol/operations.ts'
 import type { Agent, InboxMessage, Message } from '../protocol/words.ts'
 
-export interface ClientOptions {
+type GreetingOptions = Pick<Hello, 'token' | 'key' | 'cli' | 'model' | 'parent' | 'handle' | 'role' | 'channels'>
+
+export interface ClientOptions extends GreetingOptions {
   /** The name of the agent to act as. Without a name, the client can read but not send. */
   agentName?: string
   agentType?: Hello['type']
-  token?: string
-  key?: string
   /**
    * Whether the connection is refused (`agent.name-taken`) if another agent has the name. If false or unset, the connection gets the name with a number:
    * `branch-bot-2`.
    */
   strictName?: boolean
+  /** The whole greeting, for our own programs: the other fields of it are then left out of account. */
+  hello?: Hello
   /** Called when the agent got another name than the requested one. */
   onRenamed?(renamed: Renamed): void
-  cli?: string
-  model?: string
-  parent?: string
-  handle?: string
-  role?: Hello['role']
-  channels?: string[]
   /** Whether to connect at once (the default). A failure is then emitted as 'error', and the next call tries again. */
   autoConnect?: boolean
   limits?: Partial<ClientLimits>
@@ -122,9 +118,9 @@ export async function workerResultOf(
 }
 
 export function helloOf(options: ClientOptions): Hello {
-  const { agentName: name, agentType: type, strictName: strict } = options
+  const { agentName: name, agentType: type, strictName: strict, hello } = options
   const { token, key, cli, model, parent, handle, role, channels } = options
-  return { name, type, token, key, strict, cli, model, parent, handle, role, channels }
+  return hello ?? { name, type, token, key, strict, cli, model, parent, handle, role, channels }
 }
 
 /**

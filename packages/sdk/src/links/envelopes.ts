@@ -1,6 +1,7 @@
 // The client's half of the protocol: calls and their answers, watches and their items, hello and goodbye, over any transport for envelopes (the JSON objects of
 // the protocol). Bytes and sockets are elsewhere: the transport calls `receive` and `lost`. Reconnecting is in reconnecting-link.ts.
 
+import { type Deferred, deferred } from '../deferred.ts'
 import { ConnectionError, errorFrom, type RefusalLike, type RelayError } from '../errors.ts'
 import { welcomeTimeoutMs } from '../limits.ts'
 import type { Closing, Link, WatchSink } from '../link.ts'
@@ -17,28 +18,19 @@ export interface Outlet {
   close(): Promise<void>
 }
 
-interface PendingAnswer {
-  promise: Promise<unknown>
-  resolve(value: unknown): void
-  reject(error: RelayError): void
-}
-
 const helloId = 'hello'
 
 export class EnvelopeLink implements Link {
-  readonly closed: Promise<Closing>
+  readonly #closing = deferred<Closing>()
+  readonly closed = this.#closing.promise
   readonly #outlet: Outlet
-  readonly #calls = new Map<string, PendingAnswer>()
+  readonly #calls = new Map<string, Deferred<unknown>>()
   readonly #watches = new Map<string, WatchSink<unknown>>()
   #welcome?: Welcome
   #done = false
-  #settleClosed: (closing: Closing) => void = () => {}
 
   constructor(outlet: Outlet) {
     this.#outlet = outlet
-    this.closed = new Promise((resolve) => {
-      this.#settleClosed = resolve
-    })
   }
 
   get welcome(): Welcome {
@@ -146,11 +138,7 @@ export class EnvelopeLink implements Link {
     if (!isWithinBytes(line, limits.lineBytesMax)) {
       return Promise.reject(errorFrom(frameRefusal('frame.too-large', { bytesMax: limits.lineBytesMax })))
     }
-    const waiting = {} as PendingAnswer
-    waiting.promise = new Promise((resolve, reject) => {
-      waiting.resolve = resolve
-      waiting.reject = reject
-    })
+    const waiting = deferred<unknown>()
     this.#calls.set(id, waiting)
     this.#outlet.write(line)
     return waiting.promise
@@ -160,7 +148,7 @@ export class EnvelopeLink implements Link {
     this.#outlet.write(lineOf(type, id, payload))
   }
 
-  #take(id: string): PendingAnswer | undefined {
+  #take(id: string): Deferred<unknown> | undefined {
     const waiting = this.#calls.get(id)
     this.#calls.delete(id)
     return waiting
@@ -190,7 +178,7 @@ export class EnvelopeLink implements Link {
     const waiting = [...this.#calls.values()]
     this.#calls.clear()
     for (const one of waiting) one.reject(error)
-    this.#settleClosed(closing)
+    this.#closing.resolve(closing)
   }
 }
 

@@ -8,20 +8,20 @@ import { fileRefusals } from './refusals/files.ts'
 import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
 import { databaseFixes, elsewhere, fixFor, notInstalledText, suggestionText } from './refusals/fixes.ts'
 import { frameRefusals } from './refusals/frames.ts'
-import { absentKind, busyKind, clashKind, deniedKind, unprovenKind, usageKind } from './refusals/kinds.ts'
+import {
+  absentKind,
+  busyKind,
+  clashKind,
+  deniedKind,
+  type RefusalRule,
+  unprovenKind,
+  usageKind,
+} from './refusals/kinds.ts'
 import { needRefusals } from './refusals/needs.ts'
 import { noticeRefusals } from './refusals/notices.ts'
 import { workerRefusals } from './refusals/workers.ts'
 
 export { noticeFixes, type RefusalDetails, type RefusalReader } from './refusals/fixes.ts'
-
-interface RefusalRule {
-  text: (details: RefusalDetails) => string
-  /** Whether the same call, unchanged, may succeed later. */
-  retry: boolean
-  http: number
-  exit: number
-}
 
 const outsideFix = ({ hasProject, isWorktree }: RefusalDetails): string => {
   if (!hasProject) return 'This workspace has no directory yet.'

@@ -2,7 +2,14 @@
 
 import type { ActionEnvelope } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../command.ts'
+import {
+  type CliCommand,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+} from '../command.ts'
 import { withClient } from '../connection.ts'
 import { readFileOrStdin } from '../stdin.ts'
 import { oneLine } from '../text.ts'
@@ -28,23 +35,23 @@ async function runList(context: CommandContext): Promise<void> {
   })
 }
 
-interface InvokeOptions {
-  timeout?: number
-}
+const invokeOptions = {
+  timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, limits.waitMsMax] },
+} satisfies CliOptions
 
-const invoke: NamedCommand<InvokeOptions> = {
+const invoke: NamedCommand<typeof invokeOptions> = {
   name: 'invoke',
   args: '<name> [input]',
   argumentKind: 'actions',
   text: 'call one; the input is JSON, - reads it from stdin',
-  options: { timeout: { flags: '--timeout <ms>', text: 'wait at most this long', number: [1, limits.waitMsMax] } },
+  options: invokeOptions,
   examples: [`agent-relay actions invoke review.submit_vote '{"proposalId": "7", "vote": "approve"}'`],
   run: runInvoke,
 }
 
 export const actions: CliCommand = { examples: ['agent-relay actions'], commands: [list, invoke] }
 
-async function runInvoke(context: CommandContext<InvokeOptions>): Promise<void> {
+async function runInvoke(context: CommandContext<typeof invokeOptions>): Promise<void> {
   const { args, options, print } = context
   const [name, text] = args as [string, string | undefined]
   const input = parse(text === '-' ? await readFileOrStdin('-', 'The input', limits.actionBytesMax) : (text ?? '{}'))

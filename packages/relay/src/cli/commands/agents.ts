@@ -8,25 +8,21 @@ import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Agent, OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
-import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
+import type { CliCommand, CliOptions, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { connectControl, nextCommandId } from '../control-socket.ts'
+import { listWorkspaces, withControl } from '../control-socket.ts'
 import { hereOption, needsElsewhereText, otherWorkspaces, showsEverything } from '../everywhere.ts'
 import type { Printer } from '../print.ts'
 import { ageText, oneLine } from '../text.ts'
 
-interface WhoOptions {
-  all?: boolean
-  everywhere?: boolean
-  here?: boolean
-}
+const whoOptions = {
+  all: { flags: '--all', text: 'include those that are away' },
+  here: hereOption,
+  everywhere: { flags: '--everywhere', text: 'of every workspace that is open, each agent with its address' },
+} satisfies CliOptions
 
-export const who: CliCommand<WhoOptions> = {
-  options: {
-    all: { flags: '--all', text: 'include those that are away' },
-    here: hereOption,
-    everywhere: { flags: '--everywhere', text: 'of every workspace that is open, each agent with its address' },
-  },
+export const who: CliCommand<typeof whoOptions> = {
+  options: whoOptions,
   examples: [
     'agent-relay who',
     'agent-relay who --here',
@@ -36,7 +32,7 @@ export const who: CliCommand<WhoOptions> = {
   run,
 }
 
-async function run(context: CommandContext<WhoOptions>): Promise<void> {
+async function run(context: CommandContext<typeof whoOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client, welcome }) => {
     const found = options.everywhere ? await everywhere(context, client) : await agentsOf(context, client)
@@ -88,7 +84,7 @@ interface AgentGroup {
 
 /** Returns the connected agents of those other workspaces that have any. */
 async function connectedIn(
-  context: CommandContext<WhoOptions>,
+  context: CommandContext<typeof whoOptions>,
   client: RelayClient,
   workspaces: readonly { name: string; agents: readonly string[] }[],
 ): Promise<AgentGroup[]> {
@@ -147,10 +143,12 @@ function agentsOf({ print }: CommandContext, client: RelayClient, project?: stri
  * Returns the agents of all open workspaces, named by their addresses. Nobody is connected to a workspace that is closed for lack of use, so it is opened only
  * if `--all` asks for agents that are away.
  */
-async function everywhere(context: CommandContext<WhoOptions>, client: RelayClient): Promise<OutputOf<'agent.list'>> {
+async function everywhere(
+  context: CommandContext<typeof whoOptions>,
+  client: RelayClient,
+): Promise<OutputOf<'agent.list'>> {
   const { env, options } = context
-  const link = await connectControl(env)
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
+  const workspaces = await withControl(env, listWorkspaces)
   const lists = workspaces
     .filter(({ open, atRest }) => open && (options.all || !atRest))
     .map(async ({ name: workspace }) => {
@@ -212,7 +210,7 @@ const revoke: NamedCommand = {
   run: runRevoke,
 }
 
-const list: NamedCommand<WhoOptions> = {
+const list: NamedCommand<typeof whoOptions> = {
   ...who,
   name: 'list',
   text: 'the agents that are connected, and what they do: the older spelling of who',

@@ -4,27 +4,33 @@ import type { RelayClient } from '@agent-relay/sdk'
 import { clean } from '@agent-relay/sdk/internal/clean'
 import { permissionPhrase } from '@agent-relay/sdk/internal/permission-text'
 import type { Approval, Delegation, OutputOf, Question } from '@agent-relay/sdk/protocol'
-import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../command.ts'
+import {
+  type CliCommand,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+  type OptionValues,
+} from '../command.ts'
 import { withClient, withClientAsPerson } from '../connection.ts'
 import { endingSignal } from '../ending.ts'
 import { announceDisconnects, followEvents } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { ageText, countedText, dateTimeText, oneLine, withTilde } from '../text.ts'
 
-interface ListOptions {
-  watch?: boolean
-}
+const listOptions = { watch: { flags: '--watch', text: 'go on with what comes, until Ctrl-C' } } satisfies CliOptions
 
-const list: NamedCommand<ListOptions> = {
+const list: NamedCommand<typeof listOptions> = {
   name: 'list',
   text: 'those that are open, oldest first',
   isDefault: true,
-  options: { watch: { flags: '--watch', text: 'go on with what comes, until Ctrl-C' } },
+  options: listOptions,
   examples: ['agent-relay approvals', 'agent-relay approvals --watch', 'agent-relay approvals --json'],
   run: runList,
 }
 
-async function runList(context: CommandContext<ListOptions>): Promise<void> {
+async function runList(context: CommandContext<typeof listOptions>): Promise<void> {
   const { options, print } = context
   const ending = options.watch ? endingSignal() : undefined
   await withClient(context, 'anyone', async ({ client }) => {
@@ -117,22 +123,19 @@ export function delegationLine({ agent, for: whom, tools, pattern, until }: Dele
   return `${agent} may answer for ${whose}: ${what}, until ${dateTimeText(until)}`
 }
 
-interface ApproveOptions {
-  always?: boolean
-  choice?: string
-  answer?: string[]
-}
-
-export const approve: CliCommand<ApproveOptions> = {
-  options: {
-    always: { flags: '--always', text: 'and whatever is like it, for this session of that agent' },
-    choice: { flags: '--choice <id>', text: 'one of its choices or options by its number; several with commas' },
-    answer: {
-      flags: '--answer <words>',
-      text: 'where it asks: an answer of your own; again for each further question',
-      isList: true,
-    },
+const approveOptions = {
+  always: { flags: '--always', text: 'and whatever is like it, for this session of that agent' },
+  choice: { flags: '--choice <id>', text: 'one of its choices or options by its number; several with commas' },
+  answer: {
+    flags: '--answer <words>',
+    text: 'where it asks: an answer of your own; again for each further question',
+    isList: true,
   },
+} satisfies CliOptions
+type ApproveOptions = OptionValues<typeof approveOptions>
+
+export const approve: CliCommand<typeof approveOptions> = {
+  options: approveOptions,
   examples: ['agent-relay approve ap-3', 'agent-relay approve ap-3 --always', 'agent-relay approve ap-4 --choice 2'],
   run: (context) => runAnswer(context, context.options.always ? 'always' : 'allow', context.options),
 }

@@ -2,29 +2,25 @@
 
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import type { CliCommand, CommandContext } from '../command.ts'
+import type { CliCommand, CliOptions, CommandContext } from '../command.ts'
 import { meantWorkspace } from '../connection.ts'
-import { connectControl, nextCommandId } from '../control-socket.ts'
+import { nextCommandId, withControl } from '../control-socket.ts'
 import { controlAsPerson } from '../person.ts'
 
-interface DashboardOptions {
-  only?: string
-  open?: boolean
-  logout?: boolean
-}
+const dashboardOptions = {
+  only: { flags: '--only <name>', text: 'a link that opens this workspace alone; else it opens all of them' },
+  open: { flags: '--no-open', text: 'only print the link' },
+  logout: { flags: '--logout', text: 'end every link and login of the page' },
+} satisfies CliOptions
 
-export const dashboard: CliCommand<DashboardOptions> = {
-  options: {
-    only: { flags: '--only <name>', text: 'a link that opens this workspace alone; else it opens all of them' },
-    open: { flags: '--no-open', text: 'only print the link' },
-    logout: { flags: '--logout', text: 'end every link and login of the page' },
-  },
+export const dashboard: CliCommand<typeof dashboardOptions> = {
+  options: dashboardOptions,
   examples: ['agent-relay dashboard', 'agent-relay dashboard --only app', 'agent-relay dashboard --logout'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<DashboardOptions>): Promise<void> {
+async function run(context: CommandContext<typeof dashboardOptions>): Promise<void> {
   const { options, print, env } = context
   if (options.logout) return logout(context)
   const workspace = options.only ?? meantWorkspace(context, env)
@@ -36,8 +32,7 @@ async function run(context: CommandContext<DashboardOptions>): Promise<void> {
 }
 
 async function logout({ print, env }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  const { ended } = await link.call('page.logout', {}, nextCommandId('c')).finally(() => link.close())
+  const { ended } = await withControl(env, (link) => link.call('page.logout', {}, nextCommandId('c')))
   if (print.isJson) await print.json({ ended })
   else await print.line(`Logged out: every link and login of the page has ended (${ended} open).`)
 }

@@ -8,9 +8,9 @@ import { daemonName, type Link } from '@agent-relay/sdk/wire'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { DemoCast } from '../../daemon/demo-script.ts'
 import { demoAnswerMs, demoCast, guestCast, newDemoName } from '../../daemon/demo-stage.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
-import { loginName, meantWorkspace, warnOfOtherVersion, workspaceKeyOf } from '../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../control-socket.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import { loginName, meantWorkspace, warnOfOtherVersion, withDaemon, workspaceKeyOf } from '../connection.ts'
+import { findListedWorkspace, listWorkspaces, nextCommandId, tryWithControl, withControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
 import { ownName, ownNameAnywhere } from '../own-name.ts'
@@ -39,25 +39,22 @@ interface Stage {
   close(): Promise<void>
 }
 
-interface DemoOptions {
-  journal?: boolean
-  here?: boolean
-}
-
-export const demo: CliCommand<DemoOptions> = {
-  options: {
-    journal: { flags: '--journal', text: "also print that workspace's journal, entry by entry" },
-    here: {
-      flags: '--here',
-      text: 'in the workspace of this directory, to see it in the feed of `up` and on its page',
-    },
+const demoOptions = {
+  journal: { flags: '--journal', text: "also print that workspace's journal, entry by entry" },
+  here: {
+    flags: '--here',
+    text: 'in the workspace of this directory, to see it in the feed of `up` and on its page',
   },
+} satisfies CliOptions
+
+export const demo: CliCommand<typeof demoOptions> = {
+  options: demoOptions,
   examples: ['agent-relay demo', 'agent-relay demo --journal', 'agent-relay demo --here'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<DemoOptions>): Promise<void> {
+async function run(context: CommandContext<typeof demoOptions>): Promise<void> {
   const { options, print, env } = context
   const opening = options.here ? inOwn(context) : inRunning(context).then((stage) => stage ?? inMemory(context))
   const stage = await print.during('starting a relay for it', opening)
@@ -107,18 +104,14 @@ function isOfCast({ cast }: Stage, { type, by, fact }: RelayEvent): boolean {
 async function inOwn(context: CommandContext): Promise<Stage> {
   const { env, print } = context
   const name = meantWorkspace(context, env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  return withDaemon({ env, print }, async (link) => {
     const found = await findListedWorkspace(link, name)
     if (!found.open) throw new RefusalError('workspace.closed', { workspace: name })
     const key = workspaceKeyOf(found.id ?? '', found.socketPath, env)
     if (key === undefined)
       throw new CommandError(`There is no key for workspace ${name} in the credentials file.`, exitCodes.denied)
     return { ...found, key, cast: guestCast, page: await pageOf(link, name), close: async () => {} }
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Returns a link to the workspace's page; undefined if the daemon has no HTTP port. */
@@ -128,22 +121,17 @@ async function pageOf(link: Link, workspace: string): Promise<string | undefined
 
 /** Creates a workspace in the running daemon; undefined if no daemon runs. */
 async function inRunning({ env, print }: CommandContext): Promise<Stage | undefined> {
-  const link = await tryConnectControl(env)
-  if (!link) return undefined
-  try {
+  return tryWithControl(env, async (link) => {
     warnOfOtherVersion(print, link.welcome.version)
     await removeFormer(link)
     const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
     return { ...made, cast: demoCast, page: await pageOf(link, made.name), close: async () => {} }
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Removes the workspaces of earlier demos, except those that somebody is connected to. */
 async function removeFormer(link: Link): Promise<void> {
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
-  for (const { name } of workspaces.filter((workspace) => isDemoName(workspace.name)))
+  for (const { name } of (await listWorkspaces(link)).filter((workspace) => isDemoName(workspace.name)))
     await link.call('workspace.remove', { workspace: name }, nextCommandId('c')).catch(() => {})
 }
 
@@ -160,12 +148,12 @@ async function inMemory({ env: given, print }: CommandContext): Promise<Stage> {
   }
   if (!daemon) throw new CommandError(`A relay could not be started in ${dataDir(env)}.`, exitCodes.busy)
   try {
-    const link = await connectControl(env)
-    const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
-    const page = http && (await pageOf(link, made.name))
-    await link.close()
-    const words = `RELAY_DATA_DIR=${shellQuote(dataDir(env))} `
-    return { ...made, path: undefined, cast: demoCast, page, settings: words, close }
+    return await withControl(env, async (link) => {
+      const made = await link.call('workspace.create', { workspace: newDemoName() }, nextCommandId('c'))
+      const page = http && (await pageOf(link, made.name))
+      const words = `RELAY_DATA_DIR=${shellQuote(dataDir(env))} `
+      return { ...made, path: undefined, cast: demoCast, page, settings: words, close }
+    })
   } catch (error) {
     await close()
     throw error

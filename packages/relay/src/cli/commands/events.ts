@@ -6,7 +6,15 @@ import { mainEventTypes, unknownTypesText } from '@agent-relay/sdk/internal/even
 import type { InputOf, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { readArchive } from '../archive.ts'
-import { type CliCommand, type CliOption, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import {
+  type CliCommand,
+  type CliOption,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type OptionValues,
+} from '../command.ts'
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
@@ -27,28 +35,20 @@ const all = {
   text: "on a terminal, also the machinery's events, such as deliveries and connections; a program gets them without asking",
 } satisfies CliOption
 
-interface ShownOptions {
-  since?: string
-  type?: string[]
-  all?: boolean
-}
-
-interface TailOptions extends ShownOptions {
-  here?: boolean
-}
-
 /** Returns the event types to ask for. By default a person at a terminal gets only the main events, without internal ones such as deliveries. */
-function typesFor({ type, all }: ShownOptions, print: Printer): string[] | undefined {
+function typesFor({ type, all }: Pick<EventsOptions, 'type' | 'all'>, print: Printer): string[] | undefined {
   return type ?? (all || !print.isForPerson ? undefined : mainEventTypes())
 }
 
-export const tail: CliCommand<TailOptions> = {
-  options: {
-    since: { flags: '--since <when>', text: 'first all after this number, or since then: 10m, 2h, 1d, or a time' },
-    type,
-    here: hereOption,
-    all,
-  },
+const tailOptions = {
+  since: { flags: '--since <when>', text: 'first all after this number, or since then: 10m, 2h, 1d, or a time' },
+  type,
+  here: hereOption,
+  all,
+} satisfies CliOptions
+
+export const tail: CliCommand<typeof tailOptions> = {
+  options: tailOptions,
   examples: [
     'agent-relay tail',
     'agent-relay tail --here --since 10m',
@@ -57,7 +57,7 @@ export const tail: CliCommand<TailOptions> = {
   run: runTail,
 }
 
-async function runTail(context: CommandContext<TailOptions>): Promise<void> {
+async function runTail(context: CommandContext<typeof tailOptions>): Promise<void> {
   const { options, print } = context
   warnOfUnknownTypes(print, options.type)
   const ending = endingSignal()
@@ -77,30 +77,26 @@ async function runTail(context: CommandContext<TailOptions>): Promise<void> {
   })
 }
 
-interface EventsOptions extends ShownOptions {
-  before?: number
-  limit?: number
-  follow?: boolean
-  archive?: boolean
-}
-
-export const events: CliCommand<EventsOptions> = {
-  options: {
-    since: {
-      flags: '--since <when>',
-      text: 'the first events after this number, or since then: 10m, 2h, 1d, or a time as in 2026-01-31T09:00',
-    },
-    before: {
-      flags: '--before <n>',
-      text: 'the newest events before this number',
-      number: [1, Number.MAX_SAFE_INTEGER],
-    },
-    type,
-    limit: { ...limitOption, text: 'show at most this many (100)' },
-    all,
-    archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
-    follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
+const eventsOptions = {
+  since: {
+    flags: '--since <when>',
+    text: 'the first events after this number, or since then: 10m, 2h, 1d, or a time as in 2026-01-31T09:00',
   },
+  before: {
+    flags: '--before <n>',
+    text: 'the newest events before this number',
+    number: [1, Number.MAX_SAFE_INTEGER],
+  },
+  type,
+  limit: { ...limitOption, text: 'show at most this many (100)' },
+  all,
+  archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
+  follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
+} satisfies CliOptions
+type EventsOptions = OptionValues<typeof eventsOptions>
+
+export const events: CliCommand<typeof eventsOptions> = {
+  options: eventsOptions,
   examples: [
     'agent-relay events --limit 20',
     'agent-relay events --type "channel.*" --since 10m',
@@ -109,7 +105,7 @@ export const events: CliCommand<EventsOptions> = {
   run: runEvents,
 }
 
-async function runEvents(context: CommandContext<EventsOptions>): Promise<void> {
+async function runEvents(context: CommandContext<typeof eventsOptions>): Promise<void> {
   const { options, print } = context
   warnOfUnknownTypes(print, options.type)
   if (options.archive) return showArchived(context)
@@ -150,7 +146,7 @@ function warnOfUnknownTypes(print: Printer, types: readonly string[] | undefined
   if (strange !== undefined) print.say(strange)
 }
 
-async function showArchived(context: CommandContext<EventsOptions>): Promise<void> {
+async function showArchived(context: CommandContext<typeof eventsOptions>): Promise<void> {
   const { options, print, env } = context
   const { since, before = Number.MAX_SAFE_INTEGER, limit = limits.eventsPageDefault } = options
   const types = typesFor(options, print)

@@ -1,8 +1,8 @@
 // `notices`: asks the daemon to tell you once that an agent is idle, has ended or has answered; lists such requests, and drops them.
 
 import { noticeText, occasionTexts } from '@agent-relay/sdk/internal/notice-text'
-import { type NoticeOccasion, noticeOccasions } from '@agent-relay/sdk/protocol'
-import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
+import { noticeOccasions } from '@agent-relay/sdk/protocol'
+import type { CliCommand, CliOptions, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { ageText, countedText, oneLine } from '../text.ts'
 
@@ -29,27 +29,21 @@ async function runList(context: CommandContext): Promise<void> {
   })
 }
 
-interface When {
-  when?: NoticeOccasion
-}
+const askOptions = {
+  when: {
+    flags: '--when <what>',
+    text: 'when it is idle, has ended, or has answered you (idle)',
+    choices: [...noticeOccasions],
+  },
+  message: { flags: '--message <id>', text: 'idle: after it was shown this message; answered: by an answer to it' },
+} satisfies CliOptions
 
-interface AskOptions extends When {
-  message?: string
-}
-
-const ask: NamedCommand<AskOptions> = {
+const ask: NamedCommand<typeof askOptions> = {
   name: 'ask',
   args: '<agent>',
   argumentKind: 'agents',
   text: 'be told once, by a message; what is so already is printed',
-  options: {
-    when: {
-      flags: '--when <what>',
-      text: 'when it is idle, has ended, or has answered you (idle)',
-      choices: [...noticeOccasions],
-    },
-    message: { flags: '--message <id>', text: 'idle: after it was shown this message; answered: by an answer to it' },
-  },
+  options: askOptions,
   examples: [
     'agent-relay notices ask Bob',
     'agent-relay notices ask Bob --when ended',
@@ -67,12 +61,16 @@ const ask: NamedCommand<AskOptions> = {
   },
 }
 
-const drop: NamedCommand<When> = {
+const dropOptions = {
+  when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] },
+} satisfies CliOptions
+
+const drop: NamedCommand<typeof dropOptions> = {
   name: 'drop',
   args: '<agent>',
   argumentKind: 'agents',
   text: 'no longer be told of an agent',
-  options: { when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] } },
+  options: dropOptions,
   examples: ['agent-relay notices drop Bob', 'agent-relay notices drop Bob --when ended'],
   async run(context) {
     const { args, options, print } = context

@@ -1,28 +1,26 @@
 // `prove`: tests on the user's own machine that the relay keeps its promises. The tests are in the package @agent-relay/prove, which only this command loads.
 
 import type { Proof } from '@agent-relay/prove'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../command.ts'
 import { endingSignal } from '../ending.ts'
 import { countedText, oneLine } from '../text.ts'
 
-interface ProveOptions {
-  only?: string[]
-}
-
-export const prove: CliCommand<ProveOptions> = {
-  options: {
-    only: {
-      flags: '--only <name>',
-      text: 'only this promise, by its name in the table; may be given again',
-      isList: true,
-    },
+const proveOptions = {
+  only: {
+    flags: '--only <name>',
+    text: 'only this promise, by its name in the table; may be given again',
+    isList: true,
   },
+} satisfies CliOptions
+
+export const prove: CliCommand<typeof proveOptions> = {
+  options: proveOptions,
   examples: ['agent-relay prove', 'agent-relay prove --only kill --only sync', 'agent-relay prove --json'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print }: CommandContext<ProveOptions>): Promise<number> {
+async function run({ options, print }: CommandContext<typeof proveOptions>): Promise<number> {
   // Imported here because they load the client and SQLite, which completion does not need.
   const { promiseNames, promises, prove } = await import('@agent-relay/prove')
   const { installedRelay } = await import('../own-relay.ts')

@@ -2,23 +2,23 @@
 
 import { countText, usdText } from '@agent-relay/sdk/internal/spend-text'
 import type { OutputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
-import type { CliCommand, CommandContext } from '../command.ts'
+import type { CliCommand, CliOptions, CommandContext } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { oneLine } from '../text.ts'
 
 const groups: readonly SpendGroup[] = ['agent', 'run', 'model', 'day']
 
-interface SpendOptions {
-  by?: SpendGroup
-}
+const spendOptions = {
+  by: { flags: '--by <what>', text: 'agent, run, model or day (UTC)', choices: groups },
+} satisfies CliOptions
 
-export const spend: CliCommand<SpendOptions> = {
-  options: { by: { flags: '--by <what>', text: 'agent, run, model or day (UTC)', choices: groups } },
+export const spend: CliCommand<typeof spendOptions> = {
+  options: spendOptions,
   examples: ['agent-relay spend', 'agent-relay spend --by model', 'agent-relay spend --by day --json'],
   run,
 }
 
-async function run(context: CommandContext<SpendOptions>): Promise<void> {
+async function run(context: CommandContext<typeof spendOptions>): Promise<void> {
   const { options, print } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const answer = await client.call('spend.list', { by: options.by })

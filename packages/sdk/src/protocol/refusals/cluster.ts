@@ -2,14 +2,7 @@
 
 import { type RequestKind, requestTexts } from '../requests.ts'
 import type { RefusalDetails } from './fixes.ts'
-import { clashKind, deniedKind } from './kinds.ts'
-
-interface ClusterRefusal {
-  text: (details: RefusalDetails) => string
-  retry: boolean
-  http: number
-  exit: number
-}
+import { clashKind, deniedKind, type RefusalRule } from './kinds.ts'
 
 const later = { retry: true, exit: 75 }
 const stopped = { retry: false, http: 503, exit: 78 }
@@ -198,4 +191,4 @@ export const clusterRefusals = {
     text: (d) =>
       `${d.why === undefined ? `This machine was removed from ${clusterText(d)}.` : `This machine is not let in to ${clusterText(d)} any more. ${d.why}`} What it has can be read, and nothing can be sent. Ask who runs the database to let it in again.`,
   },
-} as const satisfies Record<string, ClusterRefusal>
+} as const satisfies Record<string, RefusalRule>

@@ -3,21 +3,21 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RequestKind, requestKinds } from '@agent-relay/sdk/protocol'
 import { ClusterFile, type ClusterMembership, requestsAllowedTo } from '../../../machine/cluster-file.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { requirePerson } from '../../person.ts'
 import { oneLine } from '../../text.ts'
 import { clusterStatus } from './machine-text.ts'
 import { requireMembership } from './server.ts'
 
-interface AllowOptions {
-  revoke?: boolean
-}
+const allowOptions = {
+  revoke: { flags: '--revoke', text: 'no longer allow it; without WHAT, nothing any more' },
+} satisfies CliOptions
 
-export const allow: NamedCommand<AllowOptions> = {
+export const allow: NamedCommand<typeof allowOptions> = {
   name: 'allow',
   args: '[name] [what...]',
   text: 'let another machine answer approvals of this one (approve), or release, pause, resume and interrupt its workers (release); without a name, list what is allowed',
-  options: { revoke: { flags: '--revoke', text: 'no longer allow it; without WHAT, nothing any more' } },
+  options: allowOptions,
   examples: [
     'agent-relay machine allow',
     'agent-relay machine allow laptop approve',
@@ -28,7 +28,7 @@ export const allow: NamedCommand<AllowOptions> = {
   run,
 }
 
-async function run(context: CommandContext<AllowOptions>): Promise<void> {
+async function run(context: CommandContext<typeof allowOptions>): Promise<void> {
   const { args, options, env } = context
   const [name, ...words] = args
   const place = requireMembership(dataDir(env))

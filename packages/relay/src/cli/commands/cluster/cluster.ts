@@ -5,7 +5,7 @@ import { type ClusterStatus, writeGuaranteeText } from '../../../cluster/postgre
 import { troubleTexts } from '../../../core/shared-trouble.ts'
 import { clusterAddressText } from '../../../machine/cluster-file.ts'
 import type { CliCommand, CommandContext, NamedCommand } from '../../command.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
 import { countedText, oneLine } from '../../text.ts'
 import { init } from './init.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
@@ -38,10 +38,7 @@ async function run({ env, print }: CommandContext): Promise<void> {
 
 /** Returns what is wrong with the shared workspaces that the daemon of this machine has open. */
 async function troubles(env: CommandContext['env']): Promise<string[]> {
-  const link = await tryConnectControl(env)
-  if (!link) return []
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c')).finally(() => link.close())
-  return workspaces.flatMap(troubleTexts)
+  return ((await tryWithControl(env, listWorkspaces)) ?? []).flatMap(troubleTexts)
 }
 
 function statusRows(
@@ -63,7 +60,7 @@ function statusRows(
     ...machines.map((machine) => ['machine', oneLine(`${machine.name}: ${machineText(machine, place.machine)}`)]),
     ...workspaces.map(({ name, entries, isMoving }) => [
       'workspace',
-      `${oneLine(name)}: ${isMoving ? 'being copied' : countedText(entries, 'entry').replace('entrys', 'entries')}`,
+      `${oneLine(name)}: ${isMoving ? 'being copied' : countedText(entries, 'entry')}`,
     ]),
   ]
 }

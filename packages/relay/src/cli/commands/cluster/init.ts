@@ -9,28 +9,32 @@ import { migrate } from '../../../cluster/postgres/schema.ts'
 import { writeGuaranteeText } from '../../../cluster/postgres/status.ts'
 import { ClusterFile, type ClusterMembership, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import {
+  type CliOption,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+} from '../../command.ts'
 import { clusterStatus } from './machine-text.ts'
 import { clusterError, parseServerUrl, readCertificate, warnOfOutdatedRoles, withAdmin } from './server.ts'
-
-interface InitOptions {
-  name?: string
-  ca?: string
-}
 
 export const caOption = {
   flags: '--ca <file>',
   text: 'the certificate that the server’s comes from, if this machine does not trust it',
-}
+} satisfies CliOption
 
-export const init: NamedCommand<InitOptions> = {
+const initOptions = {
+  name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' },
+  ca: caOption,
+} satisfies CliOptions
+
+export const init: NamedCommand<typeof initOptions> = {
   name: 'init',
   args: '[url]',
   text: 'make a PostgreSQL the place of shared workspaces, with this machine in it; again: bring it up to date',
-  options: {
-    name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' },
-    ca: caOption,
-  },
+  options: initOptions,
   examples: [
     'agent-relay cluster init postgres://admin@db.example:5432/relay',
     'agent-relay cluster init postgres://postgres@/relay?host=/var/run/postgresql --name laptop',
@@ -40,7 +44,7 @@ export const init: NamedCommand<InitOptions> = {
   run,
 }
 
-async function run(context: CommandContext<InitOptions>): Promise<void> {
+async function run(context: CommandContext<typeof initOptions>): Promise<void> {
   const { args, options, env, print } = context
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()

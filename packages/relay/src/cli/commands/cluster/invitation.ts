@@ -6,8 +6,8 @@ import { type ServerAddress, splitCertificates } from '../../../cluster/postgres
 import { inviteMachine } from '../../../cluster/postgres/machines.ts'
 import type { ClusterMembership } from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
-import { findListedWorkspace, tryConnectControl } from '../../control-socket.ts'
+import { type CliOption, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { findListedWorkspace, tryWithControl } from '../../control-socket.ts'
 import { oneLine } from '../../text.ts'
 import { checkReachable } from './reach.ts'
 import { withAdmin } from './server.ts'
@@ -27,7 +27,7 @@ export interface InviteOptions {
 export const atOption = {
   flags: '--at <host>',
   text: 'the name or address under which the other machine reaches this one',
-}
+} satisfies CliOption
 
 /**
  * Creates an invitation and prints it, alone on stdout. If other machines cannot reach the server, it throws with the lines of the server's configuration to
@@ -66,8 +66,7 @@ function oneLineIndented(text: string): string {
 
 /** Returns a shared workspace's name, id and key, which the invitation contains; undefined if this machine does not have the key. */
 async function parcelFor({ env, print }: CommandContext, workspace: string) {
-  const link = await tryConnectControl(env)
-  const known = link && (await findListedWorkspace(link, workspace).finally(() => link.close()))
+  const known = await tryWithControl(env, (link) => findListedWorkspace(link, workspace))
   if (known && !known.shared)
     throw new CommandError(
       `Workspace ${workspace} lives on this machine alone. To share it: agent-relay workspace share ${workspace} --invite NAME`,

@@ -11,7 +11,14 @@ import {
 } from '../../../machine/cluster-file.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import {
+  type CliCommand,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+} from '../../command.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { readSecret } from '../../secret.ts'
@@ -19,22 +26,21 @@ import { oneLine } from '../../text.ts'
 import { httpArguments, requestedHttpPort } from '../daemon/http.ts'
 import { reachOrSpawnDaemon } from '../daemon/starting.ts'
 import { allow } from './allow.ts'
-import { atOption, type InviteOptions, printInvitation as inviteAs, parseInvitation } from './invitation.ts'
+import { atOption, printInvitation as inviteAs, parseInvitation } from './invitation.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { revoke } from './revoke.ts'
 import { adminAddress, clusterError, requireMembership } from './server.ts'
 
-const invite: NamedCommand<InviteOptions> = {
+const inviteOptions = {
+  workspace: { flags: '--workspace <name>', text: 'what that machine opens when it joins, with its key' },
+  at: atOption,
+} satisfies CliOptions
+
+const invite: NamedCommand<typeof inviteOptions> = {
   name: 'invite',
   args: '<name> [url]',
   text: 'print one line with which another machine joins, once and within ten minutes',
-  options: {
-    workspace: {
-      flags: '--workspace <name>',
-      text: 'what that machine opens when it joins, with its key',
-    },
-    at: atOption,
-  },
+  options: inviteOptions,
   examples: [
     'agent-relay machine invite ci-box --workspace frontend',
     'agent-relay machine invite ci-box --at laptop.local',
@@ -44,14 +50,14 @@ const invite: NamedCommand<InviteOptions> = {
   run: runInvite,
 }
 
-interface JoinOptions {
-  yes?: boolean
-}
+const joinOptions = {
+  yes: { flags: '--yes', text: 'keep the key of the workspace, without a question' },
+} satisfies CliOptions
 
-const join: NamedCommand<JoinOptions> = {
+const join: NamedCommand<typeof joinOptions> = {
   name: 'join',
   text: 'take the place that this machine was invited to, and open the workspace: asks for the line, or reads it from stdin',
-  options: { yes: { flags: '--yes', text: 'keep the key of the workspace, without a question' } },
+  options: joinOptions,
   examples: ['agent-relay machine join', 'agent-relay machine join --yes < invitation'],
   actsForNoAgent: true,
   run: runJoin,
@@ -86,14 +92,14 @@ async function runList({ env, print }: CommandContext): Promise<void> {
   )
 }
 
-async function runInvite(context: CommandContext<InviteOptions>): Promise<void> {
+async function runInvite(context: CommandContext<typeof inviteOptions>): Promise<void> {
   const { args, options, env } = context
   // With a workspace, the invitation contains its key, so only a person may create it.
   if (options.workspace !== undefined) await requirePerson(env)
   await inviteAs(context, adminAddress(context, 'machine invite'), args[0] as string, options)
 }
 
-async function runJoin(context: CommandContext<JoinOptions>): Promise<void> {
+async function runJoin(context: CommandContext<typeof joinOptions>): Promise<void> {
   const { env, print } = context
   const file = new ClusterFile(new DataDirectory(dataDir(env)).path)
   const kept = file.read()
@@ -142,7 +148,7 @@ async function runJoin(context: CommandContext<JoinOptions>): Promise<void> {
 
 /** Opens the workspace that the invitation names, and starts a daemon if none runs. Stores the workspace's key if the person agrees. */
 async function openInvitedWorkspace(
-  { env, print, options }: CommandContext<JoinOptions>,
+  { env, print, options }: CommandContext<typeof joinOptions>,
   { workspace, id, key }: NonNullable<Awaited<ReturnType<typeof joinCluster>>['parcel']>,
 ) {
   const isKept = await askToKeepKey(workspace, options.yes)

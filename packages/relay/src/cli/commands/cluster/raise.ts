@@ -4,37 +4,39 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { giveWorkspace } from '../../../cluster/postgres/machines.ts'
 import { migrate } from '../../../cluster/postgres/schema.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { adminAddress, requireMembership, warnOfOutdatedRoles, withAdmin } from './server.ts'
 
-interface RaiseOptions {
-  owner?: string
-  yes?: boolean
-}
+const raiseOptions = {
+  owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
+  yes: yesOption,
+} satisfies CliOptions
 
-export const raise: NamedCommand<RaiseOptions> = {
+export const raise: NamedCommand<typeof raiseOptions> = {
   name: 'raise',
   args: '<workspace> [url]',
   argumentKind: 'projects',
   text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
-  options: {
-    owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
-    yes: yesOption,
-  },
+  options: raiseOptions,
   examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<RaiseOptions>): Promise<void> {
+async function run(context: CommandContext<typeof raiseOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)
   const owner = options.owner ?? requireMembership(dataDir(env)).machine
   const server = adminAddress(context, 'cluster raise')
-  if (!options.yes) await confirm(workspace, owner)
+  if (!options.yes)
+    await confirm(
+      `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`,
+      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
+    )
   const before = await withAdmin(context, server, async (client) => {
     // The tables are migrated first: the migration adds the SQL functions of the newest format.
     warnOfOutdatedRoles(context, await migrate(client))
@@ -47,16 +49,4 @@ async function run(context: CommandContext<RaiseOptions>): Promise<void> {
     )
   if (print.isJson) return void (await print.json({ workspace, owner, before }))
   await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
-}
-
-async function confirm(workspace: string, owner: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

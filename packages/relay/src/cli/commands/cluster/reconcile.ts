@@ -3,42 +3,34 @@
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, type NamedCommand } from '../../command.ts'
-import { warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { withDaemon } from '../../connection.ts'
+import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { type CommandFailure, describeFailure } from '../../exit.ts'
+import { forceMoveOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { countedText, oneLine } from '../../text.ts'
 
 type Reconciled = OutputOf<'workspace.reconcile'>
 
-interface ReconcileOptions {
-  force?: boolean
-}
+const reconcileOptions = { force: forceMoveOption }
 
-export const reconcile: NamedCommand<ReconcileOptions> = {
+export const reconcile: NamedCommand<typeof reconcileOptions> = {
   name: 'reconcile',
   args: '[workspace]',
   argumentKind: 'projects',
   text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
-  options: {
-    force: {
-      flags: '--force',
-      text: 'even while agents are connected: their sessions and workers end, and can come back',
-    },
-  },
+  options: reconcileOptions,
   examples: ['agent-relay cluster reconcile', 'agent-relay cluster reconcile frontend'],
   actsForNoAgent: true,
   run,
 }
 
-const entries = (count: number) => countedText(count, 'entry').replace('entrys', 'entries')
+const entries = (count: number) => countedText(count, 'entry')
 
-async function run({ args, options, env, print }: CommandContext<ReconcileOptions>): Promise<void> {
+async function run({ args, options, env, print }: CommandContext<typeof reconcileOptions>): Promise<void> {
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const ask = (workspace: string) => {
       const asked = link.call('workspace.reconcile', { workspace, force: options.force }, nextCommandId('c'))
       return print.during(`reconciling ${oneLine(workspace)}`, asked, () => progress(link, workspace))
@@ -48,14 +40,12 @@ async function run({ args, options, env, print }: CommandContext<ReconcileOption
     const done = await ask(workspace)
     if (print.isJson) await print.json(done)
     else await tell(print, done)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Reconciles every shared workspace. If one is refused, for example because somebody is connected to it, the others are reconciled all the same. */
 async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled>, print: Printer): Promise<void> {
-  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+  const { workspaces } = await daemonStatus(link)
   const all: Reconciled[] = []
   const refused: (CommandFailure & { name: string })[] = []
   for (const { name } of workspaces.filter(({ shared }) => shared))
@@ -77,7 +67,7 @@ async function runAll(link: Link, ask: (workspace: string) => Promise<Reconciled
 }
 
 async function progress(link: Link, workspace: string): Promise<string | undefined> {
-  const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+  const { workspaces } = await daemonStatus(link)
   const found = workspaces.find(({ name }) => name === workspace)?.reconciling
   return found && `${found.done} of ${entries(found.of)}`
 }

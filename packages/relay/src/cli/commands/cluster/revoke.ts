@@ -3,26 +3,23 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { type RevokeResult, revokeMachine } from '../../../cluster/postgres/machines.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { yesOption } from '../../options.ts'
+import { confirm } from '../../confirm.ts'
+import { yesOptions } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { adminAddress, requireMembership, withAdmin } from './server.ts'
 
-interface RevokeOptions {
-  yes?: boolean
-}
-
-export const revoke: NamedCommand<RevokeOptions> = {
+export const revoke: NamedCommand<typeof yesOptions> = {
   name: 'revoke',
   args: '<name> [url]',
   text: 'remove a machine from the cluster: its connections end at once, and the names of its agents are free',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay machine revoke ci-box', 'agent-relay machine revoke ci-box --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<RevokeOptions>): Promise<void> {
+async function run(context: CommandContext<typeof yesOptions>): Promise<void> {
   const { args, options, env, print } = context
   const name = args[0] as string
   await requirePerson(env)
@@ -32,7 +29,11 @@ async function run(context: CommandContext<RevokeOptions>): Promise<void> {
       exitCodes.refused,
     )
   const server = adminAddress(context, 'machine revoke')
-  if (!options.yes) await confirm(name)
+  if (!options.yes)
+    await confirm(
+      `Remove ${name} from the cluster? It is thrown out at once, and the names of its agents become free.`,
+      `${name} would be thrown out at once, and nobody can be asked here. To do it: agent-relay machine revoke ${name} --yes`,
+    )
   const revoked = await withAdmin(context, server, (client) => revokeMachine(client, name))
   const refused = refusals[revoked.kind]?.(name)
   if (refused !== undefined) throw new CommandError(refused, exitCodes.refused)
@@ -56,16 +57,4 @@ const refusals: Partial<Record<RevokeResult['kind'], (name: string) => string>> 
 
 function revokedFields(revoked: RevokeResult): object {
   return revoked.kind === 'ok' ? { ended: revoked.ended } : { withdrawn: true }
-}
-
-async function confirm(name: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `${name} would be thrown out at once, and nobody can be asked here. To do it: agent-relay machine revoke ${name} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Remove ${name} from the cluster? It is thrown out at once, and the names of its agents become free.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

@@ -2,7 +2,7 @@
 
 import { listText } from '@agent-relay/sdk/internal/clis'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
-import { CommandError, exitCodes } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
 import type { Printer } from '../../print.ts'
 
 /** Returns the names of the workers and loop agents that end with the daemon, such as `Bob in app`. */
@@ -31,12 +31,9 @@ interface Agreement {
 export async function confirmEndingWork(work: readonly string[], agreement: Agreement): Promise<void> {
   const { command, yes, refusesUnasked, print } = agreement
   if (work.length === 0 || yes) return
-  if (!print.isJson && process.stdin.isTTY) {
-    const prompts = await import('@clack/prompts')
-    if ((await prompts.confirm({ message: `${endingText(work)} Go on?`, initialValue: false })) === true) return
-    throw new CommandError('Cancelled. The daemon goes on.', exitCodes.refused)
-  }
-  if (!refusesUnasked) return print.say(endingText(work))
+  const canAsk = !print.isJson && process.stdin.isTTY
+  if (!canAsk && !refusesUnasked) return print.say(endingText(work))
   const fix = `Nobody can be asked here. To do it: agent-relay ${command} --yes`
-  throw new CommandError(`${endingText(work)} ${fix}`, exitCodes.usage)
+  const ended = 'Cancelled. The daemon goes on.'
+  await confirm(`${endingText(work)} Go on?`, `${endingText(work)} ${fix}`, { canAsk, ended })
 }

@@ -7,18 +7,11 @@ import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace, loginName, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import { daemonStatus, withControl } from '../../control-socket.ts'
 import { checkInterrupts, endingSignal, reportFailedTasks } from '../../ending.ts'
 import type { Printer } from '../../print.ts'
 import { endedText, endingText, endingWork } from './ending-work.ts'
-import {
-  asksForHttpPort,
-  type HttpOptions,
-  httpOptions,
-  portMovedText,
-  portStaysText,
-  requestedHttpPort,
-} from './http.ts'
+import { asksForHttpPort, httpOptions, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
 import {
   type OpenedWorkspace,
   reachAndOpenWorkspace,
@@ -26,19 +19,13 @@ import {
   refreshEditorLauncher,
   removeMemoryDirectory,
 } from './starting.ts'
-import { daemonStatus } from './stop.ts'
 
 /** Options that `daemon start` and `up` share. */
-export interface UpOptions extends HttpOptions {
-  memory?: boolean
-  quiet?: boolean
-}
-
-export const upOptions: CliOptions<UpOptions> = {
+export const upOptions = {
   memory: { flags: '--memory', text: 'a throw-away relay: nothing is kept, nothing else is touched' },
   quiet: { flags: '--quiet', text: 'say nothing unless something is wrong' },
   ...httpOptions,
-}
+} satisfies CliOptions
 
 /** The opened workspace, with the address of the daemon's HTTP port. */
 export type ServedWorkspace = OpenedWorkspace & { url?: string }
@@ -58,7 +45,7 @@ export function warnEndsUnattended(print: Printer, endsUnattended = false): void
  * Becomes the daemon for the data directory of `env`, or connects to it, and calls `show`. At the end, the data directory is deleted if the relay is in memory.
  */
 export async function runInForeground(
-  context: CommandContext<UpOptions>,
+  context: CommandContext<typeof upOptions>,
   env: Env,
   show: ShowWorkspace,
 ): Promise<void> {
@@ -97,7 +84,7 @@ export async function runInForeground(
     daemon = reached.daemon
     if (daemon && !options.memory) refreshEditorLauncher(env, onTrouble)
     warnOfOtherVersion(print, link.welcome.version)
-    const { http: port, endsUnattended, workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+    const { http: port, endsUnattended, workspaces } = await daemonStatus(link)
     warnEndsUnattended(print, endsUnattended)
     // If this process is the daemon, it has printed these faults at its start.
     if (!daemon) printWorkspaceFaults(print, workspaces)
@@ -140,8 +127,5 @@ async function mayInterrupt(env: Env, print: Printer, ending: AbortSignal): Prom
 }
 
 async function workOfDaemon(env: Env): Promise<string[]> {
-  const link = await connectControl(env)
-  const { workspaces } = await daemonStatus(link)
-  void link.close()
-  return endingWork(workspaces)
+  return endingWork((await withControl(env, daemonStatus)).workspaces)
 }

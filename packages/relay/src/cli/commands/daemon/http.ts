@@ -2,20 +2,10 @@
 
 import { type Env, setting } from '@agent-relay/sdk/internal/discover'
 import { httpPortDefault } from '../../../machine/http-port.ts'
-import { type CliOptions, CommandError, exitCodes } from '../../command.ts'
+import { type CliOptions, CommandError, exitCodes, type OptionValues } from '../../command.ts'
 import { ownNameAnywhere } from '../../own-name.ts'
 
-export interface HttpOptions {
-  port?: number
-  http?: boolean
-  open?: boolean
-  allowOrigin?: string[]
-  host?: string
-  allowRemote?: boolean
-  pageUrl?: string
-}
-
-export const httpOptions: CliOptions<HttpOptions> = {
+export const httpOptions = {
   port: {
     flags: '--port <n>',
     text: `HTTP port (else RELAY_PORT, else ${httpPortDefault} or the next that is free); 0 takes any`,
@@ -34,7 +24,8 @@ export const httpOptions: CliOptions<HttpOptions> = {
     flags: '--page-url <url>',
     text: 'where a browser reaches it, as from outside a container: links to the page begin with it',
   },
-}
+} satisfies CliOptions
+export type HttpOptions = OptionValues<typeof httpOptions>
 
 export interface HttpPortRequest {
   /** The port's number; 0 for any free port. Undefined if nobody has named one. */

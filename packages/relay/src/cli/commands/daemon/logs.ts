@@ -2,30 +2,27 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { CommandContext, NamedCommand } from '../../command.ts'
+import type { CliOptions, CommandContext, NamedCommand } from '../../command.ts'
 import { endingSignal } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
 import { withTilde } from '../../text.ts'
 import { LogReader, logPath, readLogEnd } from './log-file.ts'
 
-interface LogsOptions {
-  follow?: boolean
-  lines?: number
-}
+const logsOptions = {
+  follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+  lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
+} satisfies CliOptions
 
-export const logs: NamedCommand<LogsOptions> = {
+export const logs: NamedCommand<typeof logsOptions> = {
   name: 'logs',
   text: 'the end of its log',
-  options: {
-    follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
-    lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
-  },
+  options: logsOptions,
   examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],
   actsForNoAgent: true,
   run: runLogs,
 }
 
-async function runLogs({ env, options, print }: CommandContext<LogsOptions>): Promise<void> {
+async function runLogs({ env, options, print }: CommandContext<typeof logsOptions>): Promise<void> {
   const show = (line: string) => (print.isJson ? print.json({ line }) : print.line(line))
   const directory = dataDir(env)
   const lines = readLogEnd(directory, options.lines ?? logLinesDefault)

@@ -5,11 +5,11 @@ import type { Link } from '@agent-relay/sdk/wire'
 import { usualPort } from '../../../machine/http-port.ts'
 import { CommandError, exitCodes } from '../../command.ts'
 import { printWorkspaceFaults } from '../../connection.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { daemonStatus, listWorkspaces, nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import type { Printer } from '../../print.ts'
 import { type HttpPortRequest, httpArguments, requestedHttpPort } from './http.ts'
 import { type PreparedDaemon, prepareDaemon, reachOrSpawnDaemon } from './starting.ts'
-import { daemonStatus, stopDaemon } from './stop.ts'
+import { stopDaemon } from './stop.ts'
 
 export interface RestartedDaemon {
   pid: number
@@ -61,6 +61,5 @@ function keptHttp(http: HttpPortRequest | undefined, env: Env): HttpPortRequest 
 }
 
 async function openNames(link: Link): Promise<string[]> {
-  const { workspaces } = await link.call('workspace.list', {}, nextCommandId('c'))
-  return workspaces.filter(({ open }) => open).map(({ name }) => name)
+  return (await listWorkspaces(link)).filter(({ open }) => open).map(({ name }) => name)
 }

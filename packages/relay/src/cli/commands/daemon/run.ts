@@ -4,38 +4,35 @@ import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/intern
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { release } from '../../../machine/version.ts'
-import { type CommandContext, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOption, type CliOptions, type CommandContext, exitCodes, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
 import { endingSignal, reportFailedTasks, untilAborted } from '../../ending.ts'
-import { type HttpOptions, httpOptions, portMovedText, requestedHttpPort } from './http.ts'
+import { httpOptions, portMovedText, requestedHttpPort } from './http.ts'
 import { DaemonLog } from './log.ts'
 import { prepareFlag, refreshEditorLauncher, removeMemoryDirectory, waitForBeginning } from './starting.ts'
-
-interface RunOptions extends HttpOptions {
-  memory?: boolean
-  home?: string
-  whileAttended?: boolean
-  prepare?: boolean
-  logJson?: boolean
-}
 
 /** A daemon that was started by a session stops this time in ms after the last session has ended. */
 const unattendedMsMax = 10 * 60_000
 
 /** An option of `daemon run`, also used in the systemd unit. */
-export const logJsonOption = { flags: '--log-json', text: 'log a JSON object a line: time, level, event, text' }
+export const logJsonOption = {
+  flags: '--log-json',
+  text: 'log a JSON object a line: time, level, event, text',
+} satisfies CliOption
 
-export const runCommand: NamedCommand<RunOptions> = {
+const runOptions = {
+  memory: { flags: '--memory', text: 'databases in memory' },
+  home: { flags: '--home <name>', text: 'the workspace that a caller without a credential means' },
+  whileAttended: { flags: '--while-attended', text: 'end ten minutes after the last session' },
+  prepare: { flags: prepareFlag, text: 'load everything, then wait for the word of the process that has started it' },
+  logJson: logJsonOption,
+  ...httpOptions,
+} satisfies CliOptions
+
+export const runCommand: NamedCommand<typeof runOptions> = {
   name: 'run',
   text: 'be the daemon (what `daemon start` starts)',
-  options: {
-    memory: { flags: '--memory', text: 'databases in memory' },
-    home: { flags: '--home <name>', text: 'the workspace that a caller without a credential means' },
-    whileAttended: { flags: '--while-attended', text: 'end ten minutes after the last session' },
-    prepare: { flags: prepareFlag, text: 'load everything, then wait for the word of the process that has started it' },
-    logJson: logJsonOption,
-    ...httpOptions,
-  },
+  options: runOptions,
   actsForNoAgent: true,
   isHidden: true,
   run: runDaemon,
@@ -44,7 +41,7 @@ export const runCommand: NamedCommand<RunOptions> = {
 /**
  * Runs the daemon until it is told to stop. If another process has the lock, this ends with an exit code that tells `daemon start` to look for that process.
  */
-async function runDaemon({ env, options }: CommandContext<RunOptions>): Promise<void> {
+async function runDaemon({ env, options }: CommandContext<typeof runOptions>): Promise<void> {
   const ending = endingSignal()
   const log = new DaemonLog(options.logJson === true)
   const onTrouble = (error: Error) => log.logError(error)

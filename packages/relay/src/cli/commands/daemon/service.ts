@@ -4,35 +4,31 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/internal/discover'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { launcher, pathOfOwn } from '../../own-name.ts'
 import { withTilde } from '../../text.ts'
-import { type HttpOptions, httpArguments, httpOptions, requestedHttpPort } from './http.ts'
+import { httpArguments, httpOptions, requestedHttpPort } from './http.ts'
 import { logJsonOption } from './run.ts'
 
 const unitName = 'agent-relay.service'
 
-interface ServiceOptions extends HttpOptions {
-  dryRun?: boolean
-  remove?: boolean
-  logJson?: boolean
-}
+const serviceOptions = {
+  dryRun: { flags: '--dry-run', text: 'only print it' },
+  remove: { flags: '--remove', text: 'remove it again' },
+  logJson: logJsonOption,
+  ...httpOptions,
+} satisfies CliOptions
 
-export const installService: NamedCommand<ServiceOptions> = {
+export const installService: NamedCommand<typeof serviceOptions> = {
   name: 'install-service',
   text: 'write a systemd user unit that runs it at every login; starts nothing',
-  options: {
-    dryRun: { flags: '--dry-run', text: 'only print it' },
-    remove: { flags: '--remove', text: 'remove it again' },
-    logJson: logJsonOption,
-    ...httpOptions,
-  },
+  options: serviceOptions,
   examples: ['agent-relay daemon install-service --dry-run', 'agent-relay daemon install-service --log-json'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ env, options, print }: CommandContext<ServiceOptions>): Promise<void> {
+async function run({ env, options, print }: CommandContext<typeof serviceOptions>): Promise<void> {
   const path = unitPath(env)
   const log = options.logJson ? ['--log-json'] : []
   const command = [

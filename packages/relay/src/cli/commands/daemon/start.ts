@@ -1,10 +1,11 @@
 // `daemon start`: starts the daemon in the background, or with `--test` a relay in memory for the tests of a directory. `up` runs it in the foreground.
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
-import type { CommandContext, NamedCommand } from '../../command.ts'
+import type { CliOptions, CommandContext, NamedCommand } from '../../command.ts'
 import { chooseWorkspace, printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
+import { daemonStatus } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import { type UpOptions, upOptions, warnEndsUnattended } from './foreground.ts'
+import { upOptions, warnEndsUnattended } from './foreground.ts'
 import { asksForHttpPort, httpArguments, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
 import {
   newMemoryEnv,
@@ -13,29 +14,26 @@ import {
   removeMemoryDirectory,
   shellExportLine,
 } from './starting.ts'
-import { daemonStatus, stopDaemon } from './stop.ts'
+import { stopDaemon } from './stop.ts'
 import { runTestRelay } from './testing.ts'
 
-interface StartOptions extends UpOptions {
-  test?: boolean
-  whileAttended?: boolean
-}
+const startOptions = {
+  ...upOptions,
+  test: {
+    flags: '--test',
+    text: 'in memory and in the foreground, until a signal: what is started in this directory uses it meanwhile',
+  },
+  whileAttended: {
+    flags: '--while-attended',
+    text: 'what mcp install --start uses: it ends ten minutes after the last session',
+    isHidden: true,
+  },
+} satisfies CliOptions
 
-export const start: NamedCommand<StartOptions> = {
+export const start: NamedCommand<typeof startOptions> = {
   name: 'start',
   text: 'start it if it does not run, and open the workspace of this directory',
-  options: {
-    ...upOptions,
-    test: {
-      flags: '--test',
-      text: 'in memory and in the foreground, until a signal: what is started in this directory uses it meanwhile',
-    },
-    whileAttended: {
-      flags: '--while-attended',
-      text: 'what mcp install --start uses: it ends ten minutes after the last session',
-      isHidden: true,
-    },
-  },
+  options: startOptions,
   examples: [
     'agent-relay daemon start',
     'agent-relay daemon start --project frontend',
@@ -46,7 +44,7 @@ export const start: NamedCommand<StartOptions> = {
   run: runDaemonStart,
 }
 
-export async function runDaemonStart(context: CommandContext<StartOptions>): Promise<void> {
+export async function runDaemonStart(context: CommandContext<typeof startOptions>): Promise<void> {
   const { options, print } = context
   if (options.test) return runTestRelay(context)
   const { memory } = options

@@ -27,13 +27,13 @@ import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
-import { connectControl, daemonPollMs, nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { connectControl, daemonPollMs, daemonStatus, nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { launcher } from '../../own-name.ts'
 import type { Printer } from '../../print.ts'
 import { chooseLocalOrShared } from '../../shared-name.ts'
 import { openLog, readLogEnd } from './log-file.ts'
 import { DaemonWait } from './patience.ts'
-import { daemonStatus, stopDaemon } from './stop.ts'
+import { stopDaemon } from './stop.ts'
 
 /** After another process has taken the lock first: interval in ms between two checks whether that process still lives. */
 const raceLookMs = 500
@@ -42,7 +42,7 @@ export const prepareFlag = '--prepare'
 const memoryPrefix = 'agent-relay-memory-'
 
 export type OpenedWorkspace = OutputOf<'workspace.open'>
-type Starting = CommandContext<{ quiet?: boolean }>
+type Starting = CommandContext & { options: { quiet?: boolean } }
 
 /** Returns an environment with a new, private, temporary data directory. */
 export function newMemoryEnv(env: Env): Env {
@@ -159,7 +159,7 @@ async function endStartedDaemon({ link, childPid }: ReachedDaemon, env: Env): Pr
 /** Ends the child if another daemon answers while the child is still starting: otherwise the child would become the daemon as soon as that one stops. */
 async function endLoser(link: Link, child: SpawnedDaemon | undefined): Promise<void> {
   if (!child || child.code !== undefined) return
-  const answering = await link.call('daemon.status', {}, nextCommandId('c')).catch(() => undefined)
+  const answering = await daemonStatus(link).catch(() => undefined)
   if (answering && answering.pid !== child.pid) child.end()
 }
 

@@ -3,29 +3,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import type { Link } from '@agent-relay/sdk/wire'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { connectControl, daemonPollMs, nextCommandId } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { daemonPollMs, daemonStatus, nextCommandId, withControl } from '../../control-socket.ts'
+import { yesOptions } from '../../options.ts'
 import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 
-interface StopOptions {
-  yes?: boolean
-}
-
-export const stop: NamedCommand<StopOptions> = {
+export const stop: NamedCommand<typeof yesOptions> = {
   name: 'stop',
   text: 'finish what is under way, then stop it; at a terminal it asks first whether workers may end',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay daemon stop'],
   actsForNoAgent: true,
   run: runStop,
 }
 
-async function runStop({ env, print, options }: CommandContext<StopOptions>): Promise<void> {
-  const link = await connectControl(env)
-  const ended = endingWork((await daemonStatus(link)).workspaces)
-  void link.close()
+async function runStop({ env, print, options }: CommandContext<typeof yesOptions>): Promise<void> {
+  const ended = endingWork((await withControl(env, daemonStatus)).workspaces)
   await confirmEndingWork(ended, { command: 'daemon stop', yes: options.yes, print })
   const pid = await print.during('stopping', stopDaemon(env))
   if (print.isJson) return void (await print.json({ stopped: true, pid, ended }))
@@ -35,10 +28,11 @@ async function runStop({ env, print, options }: CommandContext<StopOptions>): Pr
 
 /** Stops the daemon and waits until its lock is free, so that another one can start. Returns its pid. */
 export async function stopDaemon(env: Env): Promise<number> {
-  const link = await connectControl(env)
-  const { pid } = await daemonStatus(link)
-  await link.call('daemon.stop', {}, nextCommandId('c'))
-  void link.close()
+  const pid = await withControl(env, async (link) => {
+    const status = await daemonStatus(link)
+    await link.call('daemon.stop', {}, nextCommandId('c'))
+    return status.pid
+  })
   // Imported here, since it loads the store.
   const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
   for (
@@ -50,8 +44,4 @@ export async function stopDaemon(env: Env): Promise<number> {
       throw new CommandError(`The daemon (pid ${pid}) was asked to stop and still runs.`, exitCodes.busy)
   }
   return pid
-}
-
-export function daemonStatus(link: Link) {
-  return link.call('daemon.status', {}, nextCommandId('c'))
 }

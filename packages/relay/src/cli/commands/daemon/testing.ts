@@ -6,10 +6,10 @@ import { registerTestRelay } from '@agent-relay/sdk/internal/test-relays'
 import type { CommandContext } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { endingSignal, untilAborted } from '../../ending.ts'
-import { runInForeground, type UpOptions } from './foreground.ts'
+import { runInForeground, type upOptions } from './foreground.ts'
 import { newMemoryEnv, removeMemoryDirectory, shellExportLine } from './starting.ts'
 
-export async function runTestRelay(context: CommandContext<UpOptions>): Promise<void> {
+export async function runTestRelay(context: CommandContext<typeof upOptions>): Promise<void> {
   const { cwd, options, print } = context
   // Called first: from here on a signal does not end the process at once, so that the cleanup below runs.
   endingSignal()

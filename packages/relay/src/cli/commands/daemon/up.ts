@@ -14,21 +14,19 @@ import { controlAsPerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 import { sayFailed } from '../agents.ts'
-import { runInForeground, type ServedWorkspace, type UpOptions, upOptions } from './foreground.ts'
+import { runInForeground, type ServedWorkspace, upOptions } from './foreground.ts'
 import { newMemoryEnv, shellExportLine } from './starting.ts'
 
-interface FeedOptions extends UpOptions {
-  here?: boolean
-}
+const feedOptions = { ...upOptions, here: hereOption }
 
-export const up: CliCommand<FeedOptions> = {
-  options: { ...upOptions, here: hereOption },
+export const up: CliCommand<typeof feedOptions> = {
+  options: feedOptions,
   examples: ['agent-relay up', 'agent-relay up --here', 'agent-relay up --project frontend', 'agent-relay up --memory'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<FeedOptions>): Promise<void> {
+async function run(context: CommandContext<typeof feedOptions>): Promise<void> {
   const env = context.options.memory ? newMemoryEnv(context.env) : context.env
   await runInForeground(context, env, async (served, isOwn, end) => {
     const page = served.url && (await pageLink(env, served.name))
@@ -50,7 +48,7 @@ async function pageLink(env: Env, workspace: string): Promise<string | undefined
 type ShownWorkspace = ServedWorkspace & { page?: string }
 
 async function show(
-  context: CommandContext<FeedOptions>,
+  context: CommandContext<typeof feedOptions>,
   env: Env,
   opened: ShownWorkspace,
   isOwn: boolean,

@@ -5,31 +5,24 @@ import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { DataDirectory } from '../../../machine/data-directory.ts'
 import { release } from '../../../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { connectControl } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import { daemonStatus, withControl } from '../../control-socket.ts'
+import { yesOptions } from '../../options.ts'
 import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 import { restartDaemon } from './restarting.ts'
 import { isMemoryRelay } from './starting.ts'
-import { daemonStatus } from './stop.ts'
 
-interface UpgradeOptions {
-  yes?: boolean
-}
-
-export const upgrade: NamedCommand<UpgradeOptions> = {
+export const upgrade: NamedCommand<typeof yesOptions> = {
   name: 'upgrade',
   text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, env, print }: CommandContext<UpgradeOptions>): Promise<void> {
+async function run({ options, env, print }: CommandContext<typeof yesOptions>): Promise<void> {
   if (isMemoryRelay(env)) throw new CommandError('A relay in memory ends with its process.', exitCodes.usage)
-  const link = await connectControl(env)
-  const before = await daemonStatus(link)
-  void link.close()
+  const before = await withControl(env, daemonStatus)
   if (before.version === release) {
     if (print.isJson) return void (await print.json({ from: release, to: release, pid: before.pid, ended: [] }))
     return print.say(`The daemon runs agent-relay ${release} already (pid ${before.pid}).`)

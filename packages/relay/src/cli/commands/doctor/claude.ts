@@ -5,32 +5,22 @@ import { hasClaudeListConsent } from '../../../machine/claude-list-consent.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
 import { ClaudeRegistry, processEndedText, relayRecordText } from '../../../supervisor/claude/registry.ts'
 import { countedText, withTilde } from '../../text.ts'
-import type { DoctorCheck } from './finding.ts'
+import { type DoctorCheck, note, okay } from './finding.ts'
 
 export const claudeCheck: DoctorCheck = ({ env }) => {
   const check = 'claude sessions'
   const { claude: home } = vendorHomes(env)
   if (setting(env, 'RELAY_WATCH_SESSIONS') === 'off')
-    return [{ check, state: 'note', text: 'are not looked at: RELAY_WATCH_SESSIONS is off' }]
+    return [note(check, 'are not looked at: RELAY_WATCH_SESSIONS is off')]
   if (home === undefined) return []
   const { sessions, leftAlone } = ClaudeRegistry.readOnce(home)
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
   // A record whose process has ended is no fault: the session was killed, and the next session of Claude Code deletes its record.
   const odd = leftAlone.filter(({ why }) => why !== processEndedText && why !== relayRecordText)
+  const listed = hasClaudeListConsent(dataDir(env)) ? '; our agents stand in its list' : ''
+  const text = `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${listed}`
   return [
-    ...(here.length > 0
-      ? [
-          {
-            check,
-            state: 'ok' as const,
-            text: `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${hasClaudeListConsent(dataDir(env)) ? '; our agents stand in its list' : ''}`,
-          },
-        ]
-      : []),
-    ...odd.map(({ file, why }) => ({
-      check,
-      state: 'note' as const,
-      text: `${withTilde(file, env.HOME)} was left alone: ${why}`,
-    })),
+    ...(here.length > 0 ? [okay(check, text)] : []),
+    ...odd.map(({ file, why }) => note(check, `${withTilde(file, env.HOME)} was left alone: ${why}`)),
   ]
 }

@@ -16,31 +16,18 @@ import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { release } from '../../../machine/version.ts'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import type { DoctorCheck, Finding } from './finding.ts'
+import { type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
 
 export const dataDirectoryCheck: DoctorCheck = ({ env }) => {
   const path = dataDir(env)
   const shown = withTilde(path, env.HOME)
-  const fault = existsSync(path) ? undefined : dataDirectoryFault(path)
-  if (fault !== undefined)
-    return [
-      {
-        check: 'data',
-        state: 'fault',
-        text: `${shown} cannot be made: ${fault}`,
-        fix: 'fix that with chown or chmod, or set RELAY_DATA_DIR',
-      },
-    ]
-  if (!existsSync(path))
-    return [
-      { check: 'data', state: 'note', text: `${shown} is not there yet`, fix: 'agent-relay daemon start makes it' },
-    ]
-  if (!isDirectory(path))
-    return [
-      { check: 'data', state: 'fault', text: `${shown} is not a directory`, fix: 'move it, or set RELAY_DATA_DIR' },
-    ]
+  const why = existsSync(path) ? undefined : dataDirectoryFault(path)
+  if (why !== undefined)
+    return [fault('data', `${shown} cannot be made: ${why}`, 'fix that with chown or chmod, or set RELAY_DATA_DIR')]
+  if (!existsSync(path)) return [note('data', `${shown} is not there yet`, 'agent-relay daemon start makes it')]
+  if (!isDirectory(path)) return [fault('data', `${shown} is not a directory`, 'move it, or set RELAY_DATA_DIR')]
   return [checkPrivacy('data', path, shown, 0o700), ...checkCredentials(env)]
 }
 
@@ -51,14 +38,8 @@ function checkCredentials(env: Env): Finding[] {
   try {
     new CredentialsFile(path).keyOf('')
   } catch (error) {
-    return [
-      {
-        check: 'keys',
-        state: 'fault',
-        text: (error as Error).message,
-        fix: `correct or move it: ${shown}; new keys: agent-relay workspace key --rotate`,
-      },
-    ]
+    const fix = `correct or move it: ${shown}; new keys: agent-relay workspace key --rotate`
+    return [fault('keys', (error as Error).message, fix)]
   }
   return [checkPrivacy('keys', path, shown, 0o600)]
 }
@@ -67,52 +48,31 @@ function checkCredentials(env: Env): Finding[] {
 function checkPrivacy(check: string, path: string, shown: string, mode: number): Finding {
   const { mode: now, uid } = statSync(path)
   if (process.getuid !== undefined && uid !== process.getuid())
-    return { check, state: 'fault', text: `${shown} belongs to another user`, fix: `sudo chown -R "$USER" ${shown}` }
-  if (process.platform !== 'win32' && (now & 0o077) !== 0) {
-    const octal = mode.toString(8)
-    return {
-      check,
-      state: 'fault',
-      text: `others may read ${shown}`,
-      fix: `chmod ${octal} ${shown}`,
-      repair: () => chmodSync(path, mode),
-    }
-  }
+    return fault(check, `${shown} belongs to another user`, `sudo chown -R "$USER" ${shown}`)
+  const repair = () => chmodSync(path, mode)
+  if (process.platform !== 'win32' && (now & 0o077) !== 0)
+    return fault(check, `others may read ${shown}`, `chmod ${mode.toString(8)} ${shown}`, repair)
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
     if ((now & 0o200) === 0) throw new Error('read-only')
   } catch {
-    return {
-      check,
-      state: 'fault',
-      text: `${shown} cannot be written to`,
-      fix: `chmod u+rwX ${shown}`,
-      repair: () => chmodSync(path, mode),
-    }
+    return fault(check, `${shown} cannot be written to`, `chmod u+rwX ${shown}`, repair)
   }
-  return { check, state: 'ok', text: shown }
+  return okay(check, shown)
 }
 
 export const daemonCheck: DoctorCheck = async ({ env }) => {
-  const link = await tryConnectControl(env)
-  if (!link) {
+  const running = await tryWithControl(env, async (link) => link.welcome.version)
+  if (running === undefined) {
     const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
+    const fix = 'see: agent-relay daemon logs; then end that process'
     if (isDirectory(dataDir(env)) && isDaemonRunning(dataDir(env)))
-      return [
-        {
-          check: 'daemon',
-          state: 'fault',
-          text: 'a daemon holds the data directory but does not answer',
-          fix: 'see: agent-relay daemon logs; then end that process',
-        },
-      ]
-    return [{ check: 'daemon', state: 'note', text: 'it does not run', fix: 'agent-relay daemon start' }]
+      return [fault('daemon', 'a daemon holds the data directory but does not answer', fix)]
+    return [note('daemon', 'it does not run', 'agent-relay daemon start')]
   }
-  const running = link.welcome.version
-  await link.close()
-  if (running === release) return [{ check: 'daemon', state: 'ok', text: `agent-relay ${running} runs` }]
+  if (running === release) return [okay('daemon', `agent-relay ${running} runs`)]
   const text = `the daemon runs ${running}, this is agent-relay ${release}`
-  return [{ check: 'daemon', state: 'fault', text, fix: 'agent-relay daemon upgrade' }]
+  return [fault('daemon', text, 'agent-relay daemon upgrade')]
 }
 
 /** Finds socket files without a listener. They do harm only if a program tries such a socket before a live one. */
@@ -125,17 +85,10 @@ export const socketsCheck: DoctorCheck = async ({ env }) => {
   const there = paths.filter((path) => existsSync(path))
   const answers = await Promise.all(there.map((path) => isSocketAlive(path)))
   const stale = there.filter((_, i) => !answers[i])
-  if (stale.length === 0)
-    return [{ check: 'sockets', state: 'ok', text: there.length === 0 ? 'none' : 'all of them answer' }]
+  if (stale.length === 0) return [okay('sockets', there.length === 0 ? 'none' : 'all of them answer')]
   return stale.map((path) => {
     const shown = withTilde(path, env.HOME)
-    return {
-      check: 'sockets',
-      state: 'fault',
-      text: `nobody answers at ${shown}`,
-      fix: `rm ${shown}`,
-      repair: () => unlinkSync(path),
-    }
+    return fault('sockets', `nobody answers at ${shown}`, `rm ${shown}`, () => unlinkSync(path))
   })
 }
 
@@ -155,7 +108,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     }
   }
   const names = namesIn() ?? []
-  if (!place || !known || names.length === 0) return [{ check: 'databases', state: 'ok', text: 'none yet' }]
+  if (!place || !known || names.length === 0) return [okay('databases', 'none yet')]
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.databasePath(workspace)
     // Known faults are looked up before a database is opened: opening an empty one would delete its write-ahead log, and opening a cut log would apply what is
@@ -165,17 +118,15 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     if (why === 'ok' && isKnownVersion(() => assertKnownVersion(path))) return []
     if (why === 'ok') {
       const text = `the database of workspace ${workspace} was written by a newer Agent Relay`
-      return [
-        { check: 'databases', state: 'fault', text, fix: 'install that version, then: agent-relay daemon upgrade' },
-      ]
+      return [fault('databases', text, 'install that version, then: agent-relay daemon upgrade')]
     }
     const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
     const { copy, startOver } = repairCommands(path)
     const recover = refused?.details.recover === undefined ? '' : `with what is left: ${refused.details.recover}   `
     const fix = `${recover}with a copy: ${copy}   or to start over: ${startOver}`
-    return [{ check: 'databases', state: 'fault', text, fix }]
+    return [fault('databases', text, fix)]
   })
-  return damaged.length > 0 ? damaged : [{ check: 'databases', state: 'ok', text: `${names.length} whole` }]
+  return damaged.length > 0 ? damaged : [okay('databases', `${names.length} whole`)]
 }
 
 /** Whether this program knows the version of a database. Other errors are left to the client that opens the database. */

@@ -1,7 +1,7 @@
 // `doctor`: runs every check, prints each result with its fix, and with `--fix` makes those fixes that are safe. The other files of this folder have the
 // checks.
 
-import { type CliCommand, type CommandContext, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, exitCodes } from '../../command.ts'
 import { oneLine } from '../../text.ts'
 import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
 
@@ -9,18 +9,16 @@ interface Reported extends Finding {
   isFixed: boolean
 }
 
-interface DoctorOptions {
-  fix?: boolean
-}
+const doctorOptions = { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } } satisfies CliOptions
 
-export const doctor: CliCommand<DoctorOptions> = {
-  options: { fix: { flags: '--fix', text: 'fix what can be fixed without asking' } },
+export const doctor: CliCommand<typeof doctorOptions> = {
+  options: doctorOptions,
   examples: ['agent-relay doctor', 'agent-relay doctor --fix', 'agent-relay doctor --json'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print, env, cwd }: CommandContext<DoctorOptions>): Promise<number> {
+async function run({ options, print, env, cwd }: CommandContext<typeof doctorOptions>): Promise<number> {
   const patient: CheckedMachine = { env, cwd, nodeVersion: process.versions.node }
   const reported: Reported[] = []
   // The checks run one after the other, since a repair may change what the next one finds.

@@ -25,9 +25,9 @@ import {
 } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
-import type { CheckedMachine, DoctorCheck, Finding } from './finding.ts'
+import { type CheckedMachine, type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
 import { isOldNode, programVersion } from './machine.ts'
 
 /** Timeout in ms against a server that hangs: one that works answers in a tenth of a second. */
@@ -38,22 +38,19 @@ export const launcherCheck: DoctorCheck = async ({ env }) => {
   const [path, state] = [withTilde(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
   const repair = () => void refreshLauncher(env)
-  const fault = (text: string): Finding[] => [
-    { check: 'launcher', state: 'fault', text, fix: 'agent-relay mcp install', repair },
-  ]
+  const stale = (text: string) => [fault('launcher', text, 'agent-relay mcp install', repair)]
   const node = launcherNode(env)
   const version = node !== undefined && existsSync(node) ? await programVersion(node, env) : undefined
-  if (version !== undefined && isOldNode(version)) return fault(`${path} starts ${node}, which is too old: ${version}`)
-  if (state === 'current') return [{ check: 'launcher', state: 'ok', text: path }]
-  return fault(`${path} starts another installation of Agent Relay, or another Node, than this command line`)
+  if (version !== undefined && isOldNode(version)) return stale(`${path} starts ${node}, which is too old: ${version}`)
+  if (state === 'current') return [okay('launcher', path)]
+  return stale(`${path} starts another installation of Agent Relay, or another Node, than this command line`)
 }
 
 export const editorsCheck: DoctorCheck = async (patient) => {
   const around = installContext(patient.env, patient.cwd)
   const here = detectEditors(around)
-  const link = await tryConnectControl(patient.env)
-  await link?.close()
-  const visit: EditorsVisit = { patient, isRunning: link !== undefined, asked: new Map() }
+  const isRunning = (await tryWithControl(patient.env, async () => true)) === true
+  const visit: EditorsVisit = { patient, isRunning, asked: new Map() }
   const findings = await Promise.all(
     known.map(async (editor) => [
       ...(await checkOwnEntry(editor, here.includes(editor), around, visit)),
@@ -62,14 +59,7 @@ export const editorsCheck: DoctorCheck = async (patient) => {
   )
   const found = findings.flat()
   if (found.length > 0) return found
-  return [
-    {
-      check: 'editors',
-      state: 'note',
-      text: 'no editor or CLI was found',
-      fix: 'agent-relay mcp install --editor NAME',
-    },
-  ]
+  return [note('editors', 'no editor or CLI was found', 'agent-relay mcp install --editor NAME')]
 }
 
 /** State that the checks of all editors share. */
@@ -114,7 +104,7 @@ async function checkOwnEntry(
   }
   const foreign = foreignCommand(editor, false, around)
   const found = await checkEntry(editor, { check, file: editor.userFile(around), fix, repair, foreign }, visit)
-  return found ?? (isHere ? [{ check, state: 'note', text: 'not connected', fix }] : [])
+  return found ?? (isHere ? [note(check, 'not connected', fix)] : [])
 }
 
 /**
@@ -135,38 +125,36 @@ async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVi
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
   const shown = withTilde(file, env.HOME)
-  const fault = (text: string): Finding[] => [{ check, state: 'fault', text, fix, repair }]
-  const ok = (text: string): Finding[] => [{ check, state: 'ok', text }]
+  const wrong = (text: string) => [fault(check, text, fix, repair)]
+  const right = (text: string) => [okay(check, text)]
   let entry: unknown
   try {
     entry = readEntry(file, editor.keyPath, serverName, { within })
   } catch (error) {
-    const text = `${shown}: ${(error as Error).message}`
-    return [{ check, state: 'fault', text, fix: `correct the file, then: ${fix}` }]
+    return [fault(check, `${shown}: ${(error as Error).message}`, `correct the file, then: ${fix}`)]
   }
   if (entry === undefined) return undefined
   const { url } = entry as { url?: unknown }
   if (typeof url === 'string') {
-    if (isHere(url)) return ok(`${shown} (not tried: by its address ${url})`)
-    return [{ check, state: 'fault', text: `${shown} leads to another machine: ${oneLine(url)}`, fix: `${fix} --yes` }]
+    if (isHere(url)) return right(`${shown} (not tried: by its address ${url})`)
+    return [fault(check, `${shown} leads to another machine: ${oneLine(url)}`, `${fix} --yes`)]
   }
   const command = entryCommand(entry)
-  if (command.length === 0) return fault(`${shown}: the entry starts nothing`)
-  if (foreign !== undefined)
-    return [{ check, state: 'fault', text: `${shown} starts another program: ${foreign}`, fix: `${fix} --yes` }]
+  if (command.length === 0) return wrong(`${shown}: the entry starts nothing`)
+  if (foreign !== undefined) return [fault(check, `${shown} starts another program: ${foreign}`, `${fix} --yes`)]
   const gone = command.find((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
-  if (gone !== undefined) return fault(`${shown} starts ${gone}, which is not there`)
-  if (!visit.isRunning) return ok(`${shown} (not tried: the daemon does not run)`)
-  if (!isLauncherCommand(command, env)) return fault(`${shown} starts Agent Relay without its launcher`)
+  if (gone !== undefined) return wrong(`${shown} starts ${gone}, which is not there`)
+  if (!visit.isRunning) return right(`${shown} (not tried: the daemon does not run)`)
+  if (!isLauncherCommand(command, env)) return wrong(`${shown} starts Agent Relay without its launcher`)
   // A project's file may have come with a repository. So only a command that starts our server is run, and no other of ours, such as `uninstall`.
-  if (!isServeCommand(command, env)) return fault(`${shown} starts the launcher, and not as a server`)
+  if (!isServeCommand(command, env)) return wrong(`${shown} starts the launcher, and not as a server`)
   const key = JSON.stringify(command)
   const answer = visit.asked.get(key) ?? askForTools(command, visit.patient)
   visit.asked.set(key, answer)
   const why = await answer
   return why === undefined
-    ? ok(`${shown}, the server answers`)
-    : fault(`${shown}: the server does not answer tools/list: ${why}`)
+    ? right(`${shown}, the server answers`)
+    : wrong(`${shown}: the server does not answer tools/list: ${why}`)
 }
 
 /** Whether a URL leads to this machine. Every relay's does, so an entry of our name with another address is not ours. */

@@ -16,9 +16,9 @@ import { launcherPath } from '@agent-relay/mcp/launcher'
 import { serverName } from '@agent-relay/sdk/internal/clis'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
-import { tryConnectControl } from '../../control-socket.ts'
+import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import type { DoctorCheck, Finding } from './finding.ts'
+import { type DoctorCheck, type Finding, note, okay } from './finding.ts'
 
 /** Checks the hooks of those CLIs that have our MCP server: the others get no messages. */
 export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
@@ -35,10 +35,9 @@ async function barrier(env: Env): Promise<Pick<Finding, 'text' | 'fix'> | undefi
   const launcher = launcherPath(env)
   const missing = `the hooks start ${withTilde(launcher, env.HOME)}, which is not there`
   if (!existsSync(launcher)) return { text: missing, fix: 'agent-relay mcp install' }
-  const link = await tryConnectControl(env)
-  await link?.close()
+  const isRunning = await tryWithControl(env, async () => true)
   const folder = join(dataDir(env), 'hooks')
-  if (!link || new HooksFolder(folder).runningDaemon()) return undefined
+  if (!isRunning || new HooksFolder(folder).runningDaemon()) return undefined
   const text = `the hooks do not find the daemon: ${withTilde(join(folder, 'daemon'), env.HOME)} does not name it`
   return { text, fix: 'agent-relay daemon restart' }
 }
@@ -53,29 +52,24 @@ function findingOf(
   const isFree = freeHookEditors.includes(name)
   const check = `hooks ${name}`
   const fix = `agent-relay mcp install --editor ${name}${isFree ? '' : ' --hooks'}`
-  const note = (text: string, fix?: string): Finding => ({ check, state: 'note', text, fix })
   const [first] = all
-  if (!first) return note('it has none that we know: messages wait until the agent calls a tool')
+  if (!first) return note(check, 'it has none that we know: messages wait until the agent calls a tool')
   const file = withTilde(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
     // Some hooks have a cost for the person, so they may be missing on purpose.
-    return isFree ? note('no hooks: messages wait until the agent calls a tool', fix) : undefined
+    return isFree ? note(check, 'no hooks: messages wait until the agent calls a tool', fix) : undefined
   const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
   if (stale.length > 0) {
     const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
-    return note(`${file} has no hook as this version writes it for ${names}`, fix)
+    return note(check, `${file} has no hook as this version writes it for ${names}`, fix)
   }
   const trouble = hooks?.findTrouble?.(all, around)
   if (trouble) {
     const { text, path = '', fix: own = fix } = trouble
-    return note(`${file}${text}${withTilde(path, around.env.HOME)}`, own)
+    return note(check, `${file}${text}${withTilde(path, around.env.HOME)}`, own)
   }
   if (barred) return { check, state: 'fault', ...barred }
-  return {
-    check,
-    state: 'ok',
-    text: `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`,
-  }
+  return okay(check, `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`)
 }
 
 /** Whether the file has an entry at this place, and with this value if one is given. If the file cannot be read, editors.ts reports it. */

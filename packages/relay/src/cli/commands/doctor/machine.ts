@@ -3,22 +3,21 @@
 import { execFile } from 'node:child_process'
 import { detectEditors, installContext, programPath } from '@agent-relay/mcp/install'
 import { dataDir, type Env, findDaemon, findProjectConfig, findProjectFile } from '@agent-relay/sdk/internal/discover'
-import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { httpPortDefault, loopbackFault, usualPort } from '../../../machine/http-port.ts'
 import { portOwner } from '../../../machine/port-owner.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { daemonStatus, tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
 import { requestedHttpPort } from '../daemon/http.ts'
-import type { DoctorCheck, Finding } from './finding.ts'
+import { type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
 
 const nodeVersionMin = [20, 19] as const
 /** Timeout in ms for a CLI that is asked for its version: some start slowly. */
 const versionMs = 15_000
 
 export const nodeCheck: DoctorCheck = ({ nodeVersion }) => {
-  if (!isOldNode(nodeVersion)) return [{ check: 'node', state: 'ok', text: `Node ${nodeVersion}` }]
+  if (!isOldNode(nodeVersion)) return [okay('node', `Node ${nodeVersion}`)]
   const text = `Node ${nodeVersion} is too old: Agent Relay needs ${nodeVersionMin.join('.')} or newer`
-  return [{ check: 'node', state: 'fault', text, fix: 'install a newer one from https://nodejs.org' }]
+  return [fault('node', text, 'install a newer one from https://nodejs.org')]
 }
 
 export function isOldNode(version: string): boolean {
@@ -32,7 +31,6 @@ export function isOldNode(version: string): boolean {
  */
 export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
   if (cwd === undefined) return []
-  const fault = (text: string, fix: string): Finding[] => [{ check: 'project', state: 'fault', text, fix }]
   try {
     const file = findProjectFile(cwd)
     findProjectConfig(cwd)
@@ -40,13 +38,21 @@ export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
     const path = withTilde(file.path, env.HOME)
     const [workspace, lack] = await missingWorkspace(cwd, env)
     if (lack === 'workspace.unknown')
-      return fault(`${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start')
+      return [
+        fault('project', `${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start'),
+      ]
     if (lack === 'workspace.closed')
-      return fault(`${path} names workspace ${workspace}, which is not open`, `agent-relay workspace open ${workspace}`)
-    return [{ check: 'project', state: 'ok', text: path }]
+      return [
+        fault(
+          'project',
+          `${path} names workspace ${workspace}, which is not open`,
+          `agent-relay workspace open ${workspace}`,
+        ),
+      ]
+    return [okay('project', path)]
   } catch (error) {
     const fix = 'correct the file, or remove it: agent-relay daemon start writes it again'
-    return fault((error as Error).message, fix)
+    return [fault('project', (error as Error).message, fix)]
   }
 }
 
@@ -64,55 +70,28 @@ async function missingWorkspace(cwd: string, env: Env): Promise<[workspace: stri
   }
 }
 
-async function statusOfDaemon(env: NodeJS.ProcessEnv): Promise<OutputOf<'daemon.status'> | undefined> {
-  const link = await tryConnectControl(env)
-  if (!link) return undefined
-  try {
-    return await link.call('daemon.status', {}, nextCommandId('c'))
-  } finally {
-    await link.close()
-  }
-}
-
 /** Checks the HTTP port. If the running daemon has another one than the usual port, clients may not find it. */
 export const portCheck: DoctorCheck = async ({ env }) => {
-  const running = await statusOfDaemon(env)
+  const running = await tryWithControl(env, daemonStatus)
   const asked = requestedHttpPort({}, env)?.port
   if (running) {
     const { http } = running
     const text = http ? `the daemon listens at ${http.url}` : 'the daemon has no HTTP port'
     const isElsewhere = http && asked === undefined && Number(new URL(http.url).port) !== httpPortDefault
-    if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined)
-      return [{ check: 'port', state: 'ok', text }]
+    if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined) return [okay('port', text)]
     const fix = `write ${http.url} into their settings; if a key was sent there: agent-relay workspace key --rotate`
-    return [
-      { check: 'port', state: 'note', text: `${text}, and ${portTakenText(httpPortDefault)}. ${keysGoThere}`, fix },
-    ]
+    return [note('port', `${text}, and ${portTakenText(httpPortDefault)}. ${keysGoThere}`, fix)]
   }
-  if (asked === 0) return [{ check: 'port', state: 'ok', text: 'any free one' }]
+  if (asked === 0) return [okay('port', 'any free one')]
   const wanted = asked ?? usualPort(dataDir(env))
-  if ((await loopbackFault(wanted)) === undefined) return [{ check: 'port', state: 'ok', text: `${wanted} is free` }]
+  if ((await loopbackFault(wanted)) === undefined) return [okay('port', `${wanted} is free`)]
   const text = portTakenText(wanted)
   const other = wanted < 65_535 ? wanted + 1 : wanted - 1
   if (asked === undefined) {
     const fix = 'end that program, or start the daemon and write its address into their settings'
-    return [
-      {
-        check: 'port',
-        state: 'note',
-        text: `${text}: the daemon will take the next that is free. ${keysGoThere}`,
-        fix,
-      },
-    ]
+    return [note('port', `${text}: the daemon will take the next that is free. ${keysGoThere}`, fix)]
   }
-  return [
-    {
-      check: 'port',
-      state: 'fault',
-      text,
-      fix: `choose another: RELAY_PORT=${other}, or agent-relay up --port ${other}`,
-    },
-  ]
+  return [fault('port', text, `choose another: RELAY_PORT=${other}, or agent-relay up --port ${other}`)]
 }
 
 const keysGoThere = 'Clients that are set up for that port send it their keys'
@@ -132,25 +111,17 @@ export const clisCheck: DoctorCheck = async ({ env, cwd }) => {
     return path === undefined ? [] : [{ editor, path }]
   })
   if (found.length === 0)
-    return [
-      {
-        check: 'clis',
-        state: 'note',
-        text: 'no agent CLI is on PATH',
-        fix: 'for instance: npm install -g @anthropic-ai/claude-code',
-      },
-    ]
-  const running = await statusOfDaemon(env)
+    return [note('clis', 'no agent CLI is on PATH', 'for instance: npm install -g @anthropic-ai/claude-code')]
+  const running = await tryWithControl(env, daemonStatus)
   return Promise.all(
     found.map(async ({ editor, path }): Promise<Finding> => {
       const version = await programVersion(path, env)
       const check = `cli ${editor.name}`
       const text = `${version} (${path})`
       const isFound = !running?.path || programPath(editor, { ...around, env: { PATH: running.path } }) !== undefined
-      if (version !== undefined && isFound) return { check, state: 'ok', text }
-      if (version !== undefined)
-        return { check, state: 'note', text: `${text}: ${unknownToDaemon}`, fix: 'agent-relay daemon restart' }
-      return { check, state: 'fault', text: `${path} does not tell its version`, fix: `try it: ${path} --version` }
+      if (version !== undefined && isFound) return okay(check, text)
+      if (version !== undefined) return note(check, `${text}: ${unknownToDaemon}`, 'agent-relay daemon restart')
+      return fault(check, `${path} does not tell its version`, `try it: ${path} --version`)
     }),
   )
 }

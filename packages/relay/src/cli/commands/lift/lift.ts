@@ -5,6 +5,7 @@ import { defaultCli } from '@agent-relay/sdk/internal/clis'
 import { loopbackFault } from '../../../machine/http-port.ts'
 import {
   type CliCommand,
+  type CliOptions,
   type CommandContext,
   CommandError,
   type ExitCode,
@@ -21,18 +22,6 @@ import type { LiftRelay } from './relay.ts'
 import type { LiftPlan } from './window.ts'
 
 const liftPortDefault = 7331
-
-interface LiftOptions {
-  manual?: boolean
-  tmux?: boolean
-  kitty?: boolean
-  roles?: string
-  port?: number
-  cli?: string
-  keep?: boolean
-  configure?: boolean
-  unconfigure?: boolean
-}
 
 const prompt: NamedCommand = {
   name: 'prompt',
@@ -61,22 +50,24 @@ const pane: NamedCommand = {
   run: ({ args }) => runPane(args[0] as string),
 }
 
-export const lift: CliCommand<LiftOptions> = {
-  options: {
-    manual: { flags: '--manual', text: 'print the prompts for pasting, and be the relay until Ctrl-C (the default)' },
-    tmux: { flags: '--tmux', text: 'the relay and a pane for each role, in a tmux window' },
-    kitty: { flags: '--kitty', text: 'the same in a kitty tab' },
-    roles: { flags: '--roles <names>', text: 'the roles (pm,dev-a,dev-b)' },
-    port: {
-      flags: '--port <n>',
-      text: `the port of the relay (${liftPortDefault}); 0 takes a free one`,
-      number: [0, 65_535],
-    },
-    cli: { flags: '--cli <name>', text: `what runs in the panes: a CLI (${defaultCli}) or the path of a program` },
-    keep: { flags: '--keep', text: 'keep the messages of this project for its next lift, in the data directory' },
-    configure: { flags: '--configure', text: "add the relay to this project's MCP files, and do no more" },
-    unconfigure: { flags: '--unconfigure', text: 'take it out of them' },
+const liftOptions = {
+  manual: { flags: '--manual', text: 'print the prompts for pasting, and be the relay until Ctrl-C (the default)' },
+  tmux: { flags: '--tmux', text: 'the relay and a pane for each role, in a tmux window' },
+  kitty: { flags: '--kitty', text: 'the same in a kitty tab' },
+  roles: { flags: '--roles <names>', text: 'the roles (pm,dev-a,dev-b)' },
+  port: {
+    flags: '--port <n>',
+    text: `the port of the relay (${liftPortDefault}); 0 takes a free one`,
+    number: [0, 65_535],
   },
+  cli: { flags: '--cli <name>', text: `what runs in the panes: a CLI (${defaultCli}) or the path of a program` },
+  keep: { flags: '--keep', text: 'keep the messages of this project for its next lift, in the data directory' },
+  configure: { flags: '--configure', text: "add the relay to this project's MCP files, and do no more" },
+  unconfigure: { flags: '--unconfigure', text: 'take it out of them' },
+} satisfies CliOptions
+
+export const lift: CliCommand<typeof liftOptions> = {
+  options: liftOptions,
   examples: [
     'agent-relay lift',
     'agent-relay lift --tmux',
@@ -88,7 +79,7 @@ export const lift: CliCommand<LiftOptions> = {
   run,
 }
 
-async function run(context: CommandContext<LiftOptions>): Promise<ExitCode> {
+async function run(context: CommandContext<typeof liftOptions>): Promise<ExitCode> {
   const { options, print, env } = context
   const cwd = projectOf(context)
   const { manual, tmux, kitty, port = liftPortDefault, cli = defaultCli, keep = false } = options
@@ -112,7 +103,7 @@ async function run(context: CommandContext<LiftOptions>): Promise<ExitCode> {
 }
 
 /** Runs the relay in this process, and prints the prompt of each role for the person to paste. */
-async function byHand(context: CommandContext<LiftOptions>, roles: string[], port: number): Promise<void> {
+async function byHand(context: CommandContext<typeof liftOptions>, roles: string[], port: number): Promise<void> {
   const { options, print, env } = context
   const ending = endingSignal()
   const { removeLiftDirectory, LiftRelay, newLiftDirectory } = await import('./relay.ts')
@@ -142,7 +133,10 @@ async function byHand(context: CommandContext<LiftOptions>, roles: string[], por
 }
 
 /** Adds the lift's relay to the project's MCP configuration files, or removes it. */
-async function configure({ options, env, print, cwd }: CommandContext<LiftOptions>, port: number): Promise<number> {
+async function configure(
+  { options, env, print, cwd }: CommandContext<typeof liftOptions>,
+  port: number,
+): Promise<number> {
   const { addLiftEntries, outcomeLines, installContext, removeLiftEntries } = await import('@agent-relay/mcp/install')
   const isOn = options.configure === true
   if (isOn && options.unconfigure) throw new CommandError('Either --configure or --unconfigure.', exitCodes.usage)
@@ -155,7 +149,7 @@ async function configure({ options, env, print, cwd }: CommandContext<LiftOption
 }
 
 /** Prints the prompt of a role. Options for roles and port come before the word `prompt`: `lift --port 7400 prompt pm`. */
-async function printPrompt({ args, options, print }: CommandContext<LiftOptions>): Promise<void> {
+async function printPrompt({ args, options, print }: CommandContext<typeof liftOptions>): Promise<void> {
   const { checkRole, parseRoles } = await import('./roles.ts')
   const [role] = args as [string]
   const roles = parseRoles(options.roles)

@@ -36,37 +36,17 @@ export const hookOptions = {
   },
   noHooks: { flags: '--no-hooks', text: 'no hooks' },
 } satisfies Record<string, CliOption>
-const workspace: CliOption = {
+const workspace = {
   flags: '--workspace <key>',
   text: 'bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
-}
+} satisfies CliOption
 
-const start: CliOption = {
+const start = {
   flags: '--start',
   text: 'the entry starts a daemon where none runs: its socket alone, until ten minutes after the last session',
-}
+} satisfies CliOption
 
-interface UninstallOptions {
-  editor?: string[]
-  global?: boolean
-  /** In these two commands a flag; in all others the name of a workspace. */
-  project?: boolean | string
-  dryRun?: boolean
-  yes?: boolean
-}
-
-interface InstallOptions extends UninstallOptions {
-  workspace?: string
-  start?: boolean
-  /** True with --hooks, false with --no-hooks, undefined with neither. */
-  hooks?: boolean
-  noHooks?: boolean
-  /** True with --claude-list, false with --no-claude-list, undefined with neither. */
-  claudeList?: boolean
-  noClaudeList?: boolean
-}
-
-const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
+const { dryRun, yes, ...where } = {
   editor: editorOption,
   global: { flags: '-g, --global', text: "the user's own files (the default)" },
   project: { flags: '--project', text: 'the files of the project in this directory' },
@@ -75,12 +55,17 @@ const { dryRun, yes, ...where }: CliOptions<UninstallOptions> = {
     flags: '-y, --yes',
     text: 'ask nothing: yes to hooks, and to an entry of our name that starts another program',
   },
-}
+} satisfies CliOptions
 
-export const install: NamedCommand<InstallOptions> = {
+/** Of all options but `--project`: it is a flag in these two commands, and the name of a workspace in all others. */
+type WithoutProject<Options> = Omit<Options, 'project'>
+
+const installOptions = { ...where, workspace, start, ...hookOptions, ...claudeListOptions, dryRun, yes }
+
+export const install: NamedCommand<WithoutProject<typeof installOptions>> = {
   name: 'install',
   text: 'add the MCP server to editors and CLIs; every other byte of their files stays',
-  options: { ...where, workspace, start, ...hookOptions, ...claudeListOptions, dryRun, yes },
+  options: installOptions,
   examples: [
     'agent-relay mcp install',
     'agent-relay mcp install --editor claude --no-hooks',
@@ -90,23 +75,25 @@ export const install: NamedCommand<InstallOptions> = {
   run: runInstallCommand,
 }
 
-export const uninstall: NamedCommand<UninstallOptions> = {
+const uninstallOptions = { ...where, dryRun, yes }
+
+export const uninstall: NamedCommand<WithoutProject<typeof uninstallOptions>> = {
   name: 'uninstall',
   text: 'take it out again, hooks too',
-  options: { ...where, dryRun, yes },
+  options: uninstallOptions,
   examples: ['agent-relay mcp uninstall', 'agent-relay mcp uninstall --editor zed --dry-run'],
   actsForNoAgent: true,
   run: runUninstallCommand,
 }
 
-async function runInstallCommand(context: CommandContext<InstallOptions>): Promise<number> {
+async function runInstallCommand(context: CommandContext<WithoutProject<typeof installOptions>>): Promise<number> {
   const { runInstall } = await import('@agent-relay/mcp/install')
   const { exit } = await runInstall(installOptionsOf(context))
   if (exit === 0 && !context.options.dryRun) storeClaudeListAnswer(context, await mayList(context))
   return exit
 }
 
-async function mayList(context: CommandContext<InstallOptions>): Promise<boolean | undefined> {
+async function mayList(context: CommandContext<WithoutProject<typeof installOptions>>): Promise<boolean | undefined> {
   const { claudeList, editor, yes, json } = context.options
   if (claudeList !== undefined || yes || json || !process.stdin.isTTY || !shouldAskForClaudeList(context, editor))
     return claudeList
@@ -114,7 +101,7 @@ async function mayList(context: CommandContext<InstallOptions>): Promise<boolean
   return (await prompts.confirm({ message: claudeListQuestion, initialValue: false })) === true
 }
 
-async function runUninstallCommand(context: CommandContext<UninstallOptions>): Promise<number> {
+async function runUninstallCommand(context: CommandContext<WithoutProject<typeof uninstallOptions>>): Promise<number> {
   const { runUninstall } = await import('@agent-relay/mcp/install')
   const { exit } = await runUninstall(installOptionsOf(context))
   const { editor, dryRun } = context.options
@@ -122,7 +109,7 @@ async function runUninstallCommand(context: CommandContext<UninstallOptions>): P
   return exit
 }
 
-function installOptionsOf({ options, env, cwd, print }: CommandContext<InstallOptions>) {
+function installOptionsOf({ options, env, cwd, print }: CommandContext<WithoutProject<typeof installOptions>>) {
   const { editor, global, workspace, start, hooks, dryRun, json, yes } = options
   const project = Boolean(options.project)
   if (global && project) throw new CommandError('Either --global or --project, not both', exitCodes.usage)

@@ -22,29 +22,21 @@ interface Answers {
   service: boolean
 }
 
-interface SetupOptions {
-  editor?: string[]
-  hooks?: boolean
-  noHooks?: boolean
-  claudeList?: boolean
-  noClaudeList?: boolean
-  service?: boolean
-  yes?: boolean
-}
-
-const service: CliOption = {
+const service = {
   flags: '--service',
   text: 'the daemon runs by itself at every login, as daemon install-service says',
-}
+} satisfies CliOption
 
-export const setup: CliCommand<SetupOptions> = {
-  options: { editor: editorOption, ...hookOptions, ...claudeListOptions, service, yes: yesOption },
+const setupOptions = { editor: editorOption, ...hookOptions, ...claudeListOptions, service, yes: yesOption }
+
+export const setup: CliCommand<typeof setupOptions> = {
+  options: setupOptions,
   examples: ['agent-relay setup', 'agent-relay setup --yes', 'agent-relay setup --yes --editor claude --no-hooks'],
   actsForNoAgent: true,
   run,
 }
 
-async function run(context: CommandContext<SetupOptions>): Promise<number> {
+async function run(context: CommandContext<typeof setupOptions>): Promise<number> {
   let exit = 0
   const { options, print, env, cwd } = context
   const isAsking = !options.yes && !print.isJson
@@ -73,7 +65,7 @@ async function run(context: CommandContext<SetupOptions>): Promise<number> {
   return exit
 }
 
-async function defaults(context: CommandContext<SetupOptions>): Promise<Answers> {
+async function defaults(context: CommandContext<typeof setupOptions>): Promise<Answers> {
   const { options, env } = context
   const names = options.editor ?? (await found(env)).map(({ name }) => name)
   const { project: workspace } = chooseWorkspace(context, env)
@@ -93,7 +85,7 @@ async function found(env: Env) {
 
 const atLogin = { message: 'Should the daemon run by itself, from every login on?', initialValue: false }
 
-async function ask(context: CommandContext<SetupOptions>): Promise<Answers> {
+async function ask(context: CommandContext<typeof setupOptions>): Promise<Answers> {
   const { options, env } = context
   const prompts = await import('@clack/prompts')
   const { editors: known, freeHookEditors, hooksQuestion } = await import('@agent-relay/mcp/install')

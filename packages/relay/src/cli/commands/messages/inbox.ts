@@ -3,7 +3,14 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import {
+  type CliCommand,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type OptionValues,
+} from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { endingSignal } from '../../ending.ts'
 import { announceDisconnects, followEvents } from '../../feed.ts'
@@ -16,33 +23,25 @@ const shownDefault = 50
 
 type Page = OutputOf<'inbox.take'>
 
-interface InboxOptions {
-  peek?: boolean
-  all?: boolean
-  from?: string
-  channel?: string
-  thread?: string
-  before?: string
-  limit?: number
-  follow?: boolean
-}
+const inboxOptions = {
+  peek: { flags: '--peek', text: 'only look: it stays unread' },
+  all: { flags: '--all', text: 'include what was read before' },
+  from: fromOption,
+  channel: channelOption,
+  thread: { flags: '--thread <name>', text: 'only in this thread' },
+  before: { flags: '--before <id>', text: 'include what was read, before this message' },
+  limit: limitOption,
+  follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+} satisfies CliOptions
+type InboxOptions = OptionValues<typeof inboxOptions>
 
-export const inbox: CliCommand<InboxOptions> = {
-  options: {
-    peek: { flags: '--peek', text: 'only look: it stays unread' },
-    all: { flags: '--all', text: 'include what was read before' },
-    from: fromOption,
-    channel: channelOption,
-    thread: { flags: '--thread <name>', text: 'only in this thread' },
-    before: { flags: '--before <id>', text: 'include what was read, before this message' },
-    limit: limitOption,
-    follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
-  },
+export const inbox: CliCommand<typeof inboxOptions> = {
+  options: inboxOptions,
   examples: ['agent-relay inbox', 'agent-relay inbox --peek --from Alice', 'agent-relay inbox --follow --as Bob'],
   run,
 }
 
-async function run(context: CommandContext<InboxOptions>): Promise<void> {
+async function run(context: CommandContext<typeof inboxOptions>): Promise<void> {
   const { options } = context
   if (options.follow && (options.peek || options.all || options.before || options.limit !== undefined)) {
     throw new CommandError(
@@ -55,7 +54,7 @@ async function run(context: CommandContext<InboxOptions>): Promise<void> {
   )
 }
 
-async function showInbox(client: RelayClient, context: CommandContext<InboxOptions>): Promise<void> {
+async function showInbox(client: RelayClient, context: CommandContext<typeof inboxOptions>): Promise<void> {
   const { options, print } = context
   if (!options.peek && !looksBack(options)) return showUnread(client, context)
   const page = await lookOnce(client, context)
@@ -68,7 +67,7 @@ async function showInbox(client: RelayClient, context: CommandContext<InboxOptio
  * Prints unread messages, a page at a time. Each page is marked as read before the next one is taken: the daemon counts a page as read when the next one is
  * taken, even if it was not printed.
  */
-async function showUnread(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
+async function showUnread(client: RelayClient, { options, print }: CommandContext<typeof inboxOptions>): Promise<void> {
   for (let wanted = options.limit ?? shownDefault; wanted > 0; ) {
     const limit = Math.min(wanted, limits.pageMessagesMax)
     const page = await client.call('inbox.take', { ...filterOf(options), limit })
@@ -101,14 +100,17 @@ function looksBack({ all, before }: InboxOptions): boolean {
 }
 
 /** Returns one page of the history, or of unread messages with `--peek`. Neither marks messages, so asking again would give the same page. */
-async function lookOnce(client: RelayClient, { options }: CommandContext<InboxOptions>): Promise<Page> {
+async function lookOnce(client: RelayClient, { options }: CommandContext<typeof inboxOptions>): Promise<Page> {
   const limit = Math.min(options.limit ?? shownDefault, limits.pageMessagesMax)
   const input = { ...filterOf(options), limit, unreadOnly: !looksBack(options), before: options.before }
   return options.peek ? client.call('inbox.peek', input) : client.call('inbox.take', input)
 }
 
 /** Prints new messages until the command ends. An event only triggers a look into the inbox, from which the messages come: so filters and read marks apply. */
-async function followInbox(client: RelayClient, { options, print }: CommandContext<InboxOptions>): Promise<void> {
+async function followInbox(
+  client: RelayClient,
+  { options, print }: CommandContext<typeof inboxOptions>,
+): Promise<void> {
   const ending = endingSignal()
   const bell = new Bell()
   announceDisconnects(client, print, ending)

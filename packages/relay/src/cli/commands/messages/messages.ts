@@ -3,29 +3,24 @@
 import { searchMessages, threadMessages } from '@agent-relay/sdk/internal/client'
 import type { Message, Receipt, RelayEvent } from '@agent-relay/sdk/protocol'
 import { readArchive } from '../../archive.ts'
-import type { CliCommand, CommandContext } from '../../command.ts'
+import type { CliCommand, CliOptions, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { messageBlocks } from '../../lines.ts'
 import { channelOption, fromOption, limitOption } from '../../options.ts'
 import { dateTimeText, oneLine } from '../../text.ts'
 
-interface SearchOptions {
-  from?: string
-  channel?: string
-  limit?: number
-  archive?: boolean
-}
-
-export const search: CliCommand<SearchOptions> = {
-  options: {
-    from: fromOption,
-    channel: channelOption,
-    limit: { ...limitOption, text: 'show at most this many (20)' },
-    archive: {
-      flags: '--archive',
-      text: 'in what was pruned, for the key holder: messages that have all of the words',
-    },
+const searchOptions = {
+  from: fromOption,
+  channel: channelOption,
+  limit: { ...limitOption, text: 'show at most this many (20)' },
+  archive: {
+    flags: '--archive',
+    text: 'in what was pruned, for the key holder: messages that have all of the words',
   },
+} satisfies CliOptions
+
+export const search: CliCommand<typeof searchOptions> = {
+  options: searchOptions,
   examples: [
     'agent-relay search parser',
     'agent-relay search "flaky test" --from Alice',
@@ -34,7 +29,7 @@ export const search: CliCommand<SearchOptions> = {
   run: runSearch,
 }
 
-async function runSearch(context: CommandContext<SearchOptions>): Promise<void> {
+async function runSearch(context: CommandContext<typeof searchOptions>): Promise<void> {
   const { args, options, print } = context
   const { from, channel, limit } = options
   await withClient(context, options.archive ? 'holder' : 'agent', async ({ client, welcome }) => {
@@ -52,7 +47,7 @@ async function runSearch(context: CommandContext<SearchOptions>): Promise<void> 
 
 /** Searches the archive of pruned messages, newest first, like the search of stored messages. */
 async function searchArchive(
-  { args, options, env }: CommandContext<SearchOptions>,
+  { args, options, env }: CommandContext<typeof searchOptions>,
   workspace: string,
 ): Promise<{ messages: Message[]; more: number }> {
   const { from, channel, limit = 20 } = options
@@ -66,18 +61,16 @@ async function searchArchive(
   return { messages: events.flatMap(({ message }) => message ?? []).reverse(), more }
 }
 
-interface ThreadOptions {
-  limit?: number
-}
+const threadOptions = { limit: { ...limitOption, text: 'show at most this many (100)' } } satisfies CliOptions
 
-export const thread: CliCommand<ThreadOptions> = {
+export const thread: CliCommand<typeof threadOptions> = {
   argumentKind: 'messages',
-  options: { limit: { ...limitOption, text: 'show at most this many (100)' } },
+  options: threadOptions,
   examples: ['agent-relay thread task-123', 'agent-relay thread m_01kabc'],
   run: runThread,
 }
 
-async function runThread(context: CommandContext<ThreadOptions>): Promise<void> {
+async function runThread(context: CommandContext<typeof threadOptions>): Promise<void> {
   const { args, options, print } = context
   await withClient(context, 'agent', async ({ client }) => {
     const found = await threadMessages(client, { thread: args[0] as string, limit: options.limit })
@@ -116,18 +109,16 @@ function receiptRow({ agent, storedAt, offeredAt, route, readAt, machine }: Rece
   ]
 }
 
-interface ReactOptions {
-  remove?: boolean
-}
+const reactOptions = { remove: { flags: '--remove', text: 'take it off again' } } satisfies CliOptions
 
-export const react: CliCommand<ReactOptions> = {
+export const react: CliCommand<typeof reactOptions> = {
   argumentKind: 'messages',
-  options: { remove: { flags: '--remove', text: 'take it off again' } },
+  options: reactOptions,
   examples: ['agent-relay react m_01kabc 👍'],
   run: runReact,
 }
 
-async function runReact(context: CommandContext<ReactOptions>): Promise<void> {
+async function runReact(context: CommandContext<typeof reactOptions>): Promise<void> {
   const { args, options, print } = context
   const [message, emoji] = args as [string, string]
   await withClient(context, 'agent', async ({ client }) => {

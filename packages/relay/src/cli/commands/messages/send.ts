@@ -7,7 +7,7 @@ import { noticeText } from '@agent-relay/sdk/internal/notice-text'
 import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { Message, OutputOf } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText, messageBlock } from '../../lines.ts'
 import type { Printer } from '../../print.ts'
@@ -16,34 +16,28 @@ import { oneLine } from '../../text.ts'
 
 type Sent = OutputOf<'message.send'>
 
-interface SendOptions {
-  thread?: string
-  kind?: Message['kind']
-  replyTo?: string
-  wait?: boolean
-  timeout?: number
-  queue?: boolean
-  whenIdle?: boolean
-}
+const kinds: readonly Message['kind'][] = ['status', 'question', 'directive', 'free']
 
-export const send: CliCommand<SendOptions> = {
-  argumentKind: 'agents',
-  options: {
-    thread: { flags: '--thread <name>', text: 'the thread it belongs to' },
-    kind: { flags: '--kind <kind>', text: 'what it is', choices: ['status', 'question', 'directive', 'free'] },
-    replyTo: { flags: '--reply-to <id>', text: 'the message it answers' },
-    wait: { flags: '--wait', text: 'wait for the answer and print it' },
-    timeout: {
-      flags: '--timeout <ms>',
-      text: `wait at most this long (${limits.waitMsDefault})`,
-      number: [1, limits.waitMsMax],
-    },
-    queue: {
-      flags: '--queue',
-      text: 'if the shared workspace cannot be reached, keep it on this machine and send it when it can',
-    },
-    whenIdle: { flags: '--when-idle', text: 'send it now, and be told once when the agent is idle again after it' },
+const sendOptions = {
+  thread: { flags: '--thread <name>', text: 'the thread it belongs to' },
+  kind: { flags: '--kind <kind>', text: 'what it is', choices: kinds },
+  replyTo: { flags: '--reply-to <id>', text: 'the message it answers' },
+  wait: { flags: '--wait', text: 'wait for the answer and print it' },
+  timeout: {
+    flags: '--timeout <ms>',
+    text: `wait at most this long (${limits.waitMsDefault})`,
+    number: [1, limits.waitMsMax],
   },
+  queue: {
+    flags: '--queue',
+    text: 'if the shared workspace cannot be reached, keep it on this machine and send it when it can',
+  },
+  whenIdle: { flags: '--when-idle', text: 'send it now, and be told once when the agent is idle again after it' },
+} satisfies CliOptions
+
+export const send: CliCommand<typeof sendOptions> = {
+  argumentKind: 'agents',
+  options: sendOptions,
   examples: [
     'agent-relay send Bob "Can you take the parser?"',
     'agent-relay send Bob "Which branch?" --kind question --wait --timeout 60000',
@@ -58,7 +52,7 @@ export const send: CliCommand<SendOptions> = {
   run,
 }
 
-async function run(context: CommandContext<SendOptions>): Promise<void> {
+async function run(context: CommandContext<typeof sendOptions>): Promise<void> {
   const { args, options, print } = context
   const { thread, kind, replyTo, timeout } = options
   if (timeout !== undefined && !options.wait)

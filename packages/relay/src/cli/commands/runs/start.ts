@@ -7,7 +7,7 @@ import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { HarnessName, OutputOf, Run, Worker } from '@agent-relay/sdk/protocol'
 import { daemonName, limits } from '@agent-relay/sdk/wire'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import type { Printer } from '../../print.ts'
 import { readFileOrStdin } from '../../stdin.ts'
@@ -19,41 +19,31 @@ const statusLookMs = 250
 /** Time in ms to wait for a run to begin: a program that cannot run has ended within `spawnLiveMs`. */
 const beginMs = 2 * limits.spawnLiveMs
 
-interface StartOptions {
-  contract?: string
-  file?: string
-  cli?: string
-  harness?: string
-  agent?: string
-  model?: string
-  cwd?: string
-  worktree?: boolean
-  wait?: boolean
-}
+const startOptions = {
+  contract: { flags: '--contract <text>', text: 'what it should do and hand over' },
+  file: { flags: '-f, --file <path>', text: 'read it from a file; - reads it from stdin' },
+  cli: {
+    flags: '--cli <name>',
+    text: 'what carries it out (loop; without a model, the first CLI on PATH)',
+    choices: runHarnesses,
+  },
+  harness: {
+    flags: '--harness <name>',
+    text: 'the older spelling of --cli',
+    choices: runHarnesses,
+    isHidden: true,
+  },
+  agent: { flags: '--agent <name>', text: 'the agent that carries out an external one' },
+  model: { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
+  cwd: { flags: '--cwd <path>', text: 'its working directory (this one)' },
+  worktree: { flags: '--worktree', text: 'a CLI works in a git worktree of its own' },
+  wait: { flags: '--wait', text: 'wait until it is over, and print its summary' },
+} satisfies CliOptions
 
-export const start: NamedCommand<StartOptions> = {
+export const start: NamedCommand<typeof startOptions> = {
   name: 'start',
   text: 'give an agent a contract; answers at once, or with --wait when it is over',
-  options: {
-    contract: { flags: '--contract <text>', text: 'what it should do and hand over' },
-    file: { flags: '-f, --file <path>', text: 'read it from a file; - reads it from stdin' },
-    cli: {
-      flags: '--cli <name>',
-      text: 'what carries it out (loop; without a model, the first CLI on PATH)',
-      choices: runHarnesses,
-    },
-    harness: {
-      flags: '--harness <name>',
-      text: 'the older spelling of --cli',
-      choices: runHarnesses,
-      isHidden: true,
-    },
-    agent: { flags: '--agent <name>', text: 'the agent that carries out an external one' },
-    model: { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
-    cwd: { flags: '--cwd <path>', text: 'its working directory (this one)' },
-    worktree: { flags: '--worktree', text: 'a CLI works in a git worktree of its own' },
-    wait: { flags: '--wait', text: 'wait until it is over, and print its summary' },
-  },
+  options: startOptions,
   examples: [
     'agent-relay runs start --contract "List the flaky tests" --wait',
     'agent-relay runs start -f contract.md --cli claude --worktree',
@@ -61,7 +51,7 @@ export const start: NamedCommand<StartOptions> = {
   run: runStart,
 }
 
-async function runStart(context: CommandContext<StartOptions>): Promise<void> {
+async function runStart(context: CommandContext<typeof startOptions>): Promise<void> {
   const { options, print, cwd } = context
   const contract = await contractOf(context)
   const { cli: harness = options.harness, model, agent, worktree } = options
@@ -125,7 +115,7 @@ const unreadable: Record<string, string> = {
   EACCES: 'you may not read it',
 }
 
-async function contractOf({ options }: CommandContext<StartOptions>): Promise<string> {
+async function contractOf({ options }: CommandContext<typeof startOptions>): Promise<string> {
   const { contract, file } = options
   if (contract !== undefined && file !== undefined)
     throw new CommandError('--contract and -f both say what it should do: give only one.', exitCodes.usage)

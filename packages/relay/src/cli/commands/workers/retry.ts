@@ -2,23 +2,21 @@
 // ended again.
 
 import type { RelayClient } from '@agent-relay/sdk'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { reportRunStart } from '../runs/start.ts'
 import { reportSpawned } from './workers.ts'
 
-interface RetryOptions {
-  continue?: boolean
-}
-
-export const retry: CliCommand<RetryOptions> = {
-  argumentKind: 'agents',
-  options: {
-    continue: {
-      flags: '--continue',
-      text: "go on with the worker's conversation, where its program can open it again (claude, codex, opencode, and many over ACP)",
-    },
+const retryOptions = {
+  continue: {
+    flags: '--continue',
+    text: "go on with the worker's conversation, where its program can open it again (claude, codex, opencode, and many over ACP)",
   },
+} satisfies CliOptions
+
+export const retry: CliCommand<typeof retryOptions> = {
+  argumentKind: 'agents',
+  options: retryOptions,
   examples: [
     'agent-relay retry Fixer',
     'agent-relay retry Fixer Tester --continue',
@@ -27,13 +25,13 @@ export const retry: CliCommand<RetryOptions> = {
   run,
 }
 
-async function run(context: CommandContext<RetryOptions>): Promise<void> {
+async function run(context: CommandContext<typeof retryOptions>): Promise<void> {
   await withClient(context, 'agent', async ({ client }) => {
     for (const name of context.args) await retryOne(context, client, name)
   })
 }
 
-async function retryOne({ options, print }: CommandContext<RetryOptions>, client: RelayClient, name: string) {
+async function retryOne({ options, print }: CommandContext<typeof retryOptions>, client: RelayClient, name: string) {
   const again = await runOf(client, name)
   if (again === undefined)
     return reportSpawned(print, name, client.call('worker.retry', { name, continue: options.continue }))

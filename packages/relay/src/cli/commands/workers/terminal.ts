@@ -2,7 +2,7 @@
 
 import { type RelayClient, RelayError } from '@agent-relay/sdk'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient, withClientAsPerson } from '../../connection.ts'
 import { endingSignal, untilAborted } from '../../ending.ts'
 import { logLinesDefault } from '../../options.ts'
@@ -17,22 +17,19 @@ const typeCharsMax = 8 * 1024
 const leaveScreen =
   '\u001b[?1049l\u001b[?1000l\u001b[?1002l\u001b[?1003l\u001b[?1006l\u001b[?2004l\u001b[<u\u001b[?25h\u001b[0m\r\n'
 
-interface LogsOptions {
-  lines?: number
-  follow?: boolean
-}
+const logsOptions = {
+  lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 10_000] },
+  follow: { flags: '--follow', text: 'keep showing what it prints, until Ctrl-C' },
+} satisfies CliOptions
 
-export const logs: CliCommand<LogsOptions> = {
+export const logs: CliCommand<typeof logsOptions> = {
   argumentKind: 'agents',
-  options: {
-    lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 10_000] },
-    follow: { flags: '--follow', text: 'keep showing what it prints, until Ctrl-C' },
-  },
+  options: logsOptions,
   examples: ['agent-relay logs Fixer', 'agent-relay logs Fixer --follow'],
   run: runLogs,
 }
 
-async function runLogs(context: CommandContext<LogsOptions>): Promise<void> {
+async function runLogs(context: CommandContext<typeof logsOptions>): Promise<void> {
   const { args, options, print } = context
   const name = args[0] as string
   await withClient(context, 'agent', async ({ client }) => {

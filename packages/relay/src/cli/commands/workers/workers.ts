@@ -7,7 +7,14 @@ import { openQuoteOf, splitCommandLine } from '@agent-relay/sdk/internal/command
 import { spendText } from '@agent-relay/sdk/internal/spend-text'
 import { lastHeardText } from '@agent-relay/sdk/internal/unreachable-text'
 import type { OutputOf, Worker } from '@agent-relay/sdk/protocol'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import {
+  type CliCommand,
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type OptionValues,
+} from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import type { Printer, TableColumn } from '../../print.ts'
 import { readMessageFromStdin } from '../../stdin.ts'
@@ -16,37 +23,28 @@ import { branchText, listWorkerChanges, type WorkerChanges } from './worktrees.t
 
 const clis = clisWith('worker').map(({ name }) => name)
 
-interface SpawnOptions {
-  cli?: string
-  task?: string
-  model?: string
-  cwd?: string
-  worktree?: boolean
-  shared?: boolean
-  command?: string
-  acp?: string
-  terminal?: boolean
-}
-
-export const spawn: CliCommand<SpawnOptions> = {
-  options: {
-    cli: {
-      flags: '--cli <name>',
-      text: `${listText(clis, 'or')} (${defaultCli}); plain is what --command means`,
-      words: [...clis, 'plain'],
-    },
-    task: { flags: '--task <text>', text: 'what it should do; - reads it from stdin' },
-    model: { flags: '--model <name>', text: 'the model to use' },
-    cwd: { flags: '--cwd <path>', text: 'where it works (this directory)' },
-    worktree: { flags: '--worktree', text: 'in a git worktree of its own, on the branch relay/NAME' },
-    shared: { flags: '--shared', text: 'in the checkout that is there, also where the policy says worktree' },
-    command: {
-      flags: '--command <line>',
-      text: 'any other program, e.g. "aider --yes"; its words are split without a shell',
-    },
-    acp: { flags: '--acp <line>', text: 'any agent that speaks ACP, e.g. "my-agent --acp"; split like --command' },
-    terminal: { flags: '--terminal', text: 'in a terminal, also a CLI that speaks ACP' },
+const spawnOptions = {
+  cli: {
+    flags: '--cli <name>',
+    text: `${listText(clis, 'or')} (${defaultCli}); plain is what --command means`,
+    words: [...clis, 'plain'],
   },
+  task: { flags: '--task <text>', text: 'what it should do; - reads it from stdin' },
+  model: { flags: '--model <name>', text: 'the model to use' },
+  cwd: { flags: '--cwd <path>', text: 'where it works (this directory)' },
+  worktree: { flags: '--worktree', text: 'in a git worktree of its own, on the branch relay/NAME' },
+  shared: { flags: '--shared', text: 'in the checkout that is there, also where the policy says worktree' },
+  command: {
+    flags: '--command <line>',
+    text: 'any other program, e.g. "aider --yes"; its words are split without a shell',
+  },
+  acp: { flags: '--acp <line>', text: 'any agent that speaks ACP, e.g. "my-agent --acp"; split like --command' },
+  terminal: { flags: '--terminal', text: 'in a terminal, also a CLI that speaks ACP' },
+} satisfies CliOptions
+type SpawnOptions = OptionValues<typeof spawnOptions>
+
+export const spawn: CliCommand<typeof spawnOptions> = {
+  options: spawnOptions,
   examples: [
     'agent-relay spawn Fixer --cli claude --task "Fix the failing test in parser.test.ts"',
     'agent-relay spawn Fixer --worktree --task "Fix the failing test in parser.test.ts"',
@@ -58,7 +56,7 @@ export const spawn: CliCommand<SpawnOptions> = {
   run: runSpawn,
 }
 
-async function runSpawn(context: CommandContext<SpawnOptions>): Promise<void> {
+async function runSpawn(context: CommandContext<typeof spawnOptions>): Promise<void> {
   const { args, passedArgs, options, print, cwd } = context
   const [name = '', ...words] = args
   const rest = words.splice(Math.max(0, words.length - passedArgs.length))
@@ -132,13 +130,11 @@ function startedLine({ worker }: OutputOf<'worker.spawn'>): string {
   return `${shown} Watch: agent-relay attach ${oneLine(name)}`
 }
 
-interface ReleaseOptions {
-  reason?: string
-}
+const releaseOptions = { reason: { flags: '--reason <text>', text: 'why, for the record' } } satisfies CliOptions
 
-export const release: CliCommand<ReleaseOptions> = {
+export const release: CliCommand<typeof releaseOptions> = {
   argumentKind: 'agents',
-  options: { reason: { flags: '--reason <text>', text: 'why, for the record' } },
+  options: releaseOptions,
   examples: ['agent-relay release Fixer', 'agent-relay release Fixer --reason "tests pass"'],
   run: (context) => requestOfWorker(context, 'worker.release', 'released'),
 }
@@ -162,7 +158,7 @@ export const interrupt: CliCommand = {
 }
 
 async function requestOfWorker(
-  context: CommandContext<ReleaseOptions>,
+  context: CommandContext<typeof releaseOptions>,
   op: 'worker.release' | 'worker.pause' | 'worker.resume' | 'worker.interrupt',
   done: string,
 ): Promise<void> {
@@ -186,17 +182,15 @@ async function requestOfWorker(
   })
 }
 
-interface WorkersOptions {
-  all?: boolean
-}
+const workersOptions = { all: { flags: '--all', text: 'include those that have exited' } } satisfies CliOptions
 
-export const workers: CliCommand<WorkersOptions> = {
-  options: { all: { flags: '--all', text: 'include those that have exited' } },
+export const workers: CliCommand<typeof workersOptions> = {
+  options: workersOptions,
   examples: ['agent-relay workers', 'agent-relay workers --all --json'],
   run: runList,
 }
 
-async function runList(context: CommandContext<WorkersOptions>): Promise<void> {
+async function runList(context: CommandContext<typeof workersOptions>): Promise<void> {
   const { options, print, env } = context
   await withClient(context, 'anyone', async ({ client }) => {
     const listed = (await client.call('worker.list', { all: options.all, whole: print.isJson })).workers

@@ -6,7 +6,7 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { setting } from '@agent-relay/sdk/internal/discover'
 import type { OutputOf } from '@agent-relay/sdk/protocol'
 import { MergeRefused, mergeBranch } from '../../../work/merging.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { cleanText, oneLine } from '../../text.ts'
 
@@ -86,18 +86,18 @@ function conflicting(files: string[], branch: string): CommandError {
   return new CommandError(`${branch} conflicts with this checkout in\n${names}\n${next}`, exitCodes.refused)
 }
 
-interface SweepOptions {
-  discard?: boolean
-}
+const sweepOptions = {
+  discard: { flags: '--discard', text: 'remove the named one with all the work in it, and its branch' },
+} satisfies CliOptions
 
-export const sweep: CliCommand<SweepOptions> = {
+export const sweep: CliCommand<typeof sweepOptions> = {
   argumentKind: 'agents',
-  options: { discard: { flags: '--discard', text: 'remove the named one with all the work in it, and its branch' } },
+  options: sweepOptions,
   examples: ['agent-relay sweep', 'agent-relay sweep Fixer --discard'],
   run: runSweep,
 }
 
-async function runSweep(context: CommandContext<SweepOptions>): Promise<void> {
+async function runSweep(context: CommandContext<typeof sweepOptions>): Promise<void> {
   const { args, options, print } = context
   const [name] = args
   if (options.discard && name === undefined) throw new CommandError('--discard needs a name.', exitCodes.usage)

@@ -6,30 +6,28 @@ import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/di
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { warnOfOtherVersion } from '../../connection.ts'
 import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 import { isMemoryRelay } from '../daemon/starting.ts'
 
-interface BackupOptions {
-  withKeys?: boolean
-}
+const backupOptions = {
+  withKeys: { flags: '--with-keys', text: 'put their keys into it too: who has the file can then use them' },
+} satisfies CliOptions
 
-export const backup: NamedCommand<BackupOptions> = {
+export const backup: NamedCommand<typeof backupOptions> = {
   name: 'backup',
   args: '<file> [names...]',
   text: 'copy all workspaces, or those that are named, into a new file while they are in use',
-  options: {
-    withKeys: { flags: '--with-keys', text: 'put their keys into it too: who has the file can then use them' },
-  },
+  options: backupOptions,
   examples: ['agent-relay workspace backup ~/relay.tar', 'agent-relay workspace backup app.tar app --with-keys'],
   actsForNoAgent: true,
   run: runBackup,
 }
 
-async function runBackup({ args, options, env, print }: CommandContext<BackupOptions>): Promise<void> {
+async function runBackup({ args, options, env, print }: CommandContext<typeof backupOptions>): Promise<void> {
   const [file = '', ...wanted] = args
   refuseMemoryRelay(env)
   const link = await tryConnectControl(env)

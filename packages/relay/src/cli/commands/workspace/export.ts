@@ -9,7 +9,14 @@ import type { Message } from '@agent-relay/sdk/protocol'
 import { limits } from '@agent-relay/sdk/wire'
 import { configuredProject } from '../../../machine/config.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import {
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+  type OptionValues,
+} from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { addressText } from '../../lines.ts'
 import { safeJson } from '../../print.ts'
@@ -18,32 +25,25 @@ import { cleanText, countedText, oneLine, withTilde } from '../../text.ts'
 import { refuseMemoryRelay } from './backup.ts'
 import { readableFile, withWorkspacePlacer } from './restore.ts'
 
-interface ExportOptions {
-  format?: string
-  events?: boolean
-  conversation?: string
-  thread?: string
-  run?: string
-  bodies?: boolean
-  to?: string
-}
+const exportOptions = {
+  format: {
+    flags: '--format <format>',
+    text: 'jsonl, one message a line (the default), or md, to be read by people',
+    choices: ['jsonl', 'md'],
+  },
+  events: { flags: '--events', text: 'every event, one a line, as the recorder of the page saves and opens them' },
+  conversation: { flags: '--conversation <name>', text: "only this one: '#build', '@Ann,Bob' or '*'" },
+  thread: { flags: '--thread <id>', text: 'only this thread' },
+  run: { flags: '--run <id>', text: 'only this run, with what its agent said and was told until its end' },
+  bodies: { flags: '--no-bodies', text: 'without what people and agents wrote: its length stands in its place' },
+  to: { flags: '--to <file>', text: 'into a new file, which is there once it is whole' },
+} satisfies CliOptions
+type ExportOptions = OptionValues<typeof exportOptions>
 
-export const exportCommand: NamedCommand<ExportOptions> = {
+export const exportCommand: NamedCommand<typeof exportOptions> = {
   name: 'export',
   text: 'print what was said in a workspace, for its key holder: all of it, a conversation, a thread or a run',
-  options: {
-    format: {
-      flags: '--format <format>',
-      text: 'jsonl, one message a line (the default), or md, to be read by people',
-      choices: ['jsonl', 'md'],
-    },
-    events: { flags: '--events', text: 'every event, one a line, as the recorder of the page saves and opens them' },
-    conversation: { flags: '--conversation <name>', text: "only this one: '#build', '@Ann,Bob' or '*'" },
-    thread: { flags: '--thread <id>', text: 'only this thread' },
-    run: { flags: '--run <id>', text: 'only this run, with what its agent said and was told until its end' },
-    bodies: { flags: '--no-bodies', text: 'without what people and agents wrote: its length stands in its place' },
-    to: { flags: '--to <file>', text: 'into a new file, which is there once it is whole' },
-  },
+  options: exportOptions,
   examples: [
     'agent-relay workspace export --to app.jsonl',
     "agent-relay workspace export --format md --conversation '#general'",
@@ -56,7 +56,7 @@ export const exportCommand: NamedCommand<ExportOptions> = {
 /** Writes text. Resolves to false when the output is closed. */
 type WriteText = (text: string) => Promise<boolean>
 
-async function runExport(context: CommandContext<ExportOptions>): Promise<void> {
+async function runExport(context: CommandContext<typeof exportOptions>): Promise<void> {
   const { options, print, env } = context
   const { format = 'jsonl', events = false, to } = options
   if (format === 'md' && events)
@@ -147,17 +147,19 @@ function isOf({ from, to }: Message, agent: string): boolean {
   return from === agent || to === agent || (Array.isArray(to) && to.includes(agent))
 }
 
-export const importCommand: NamedCommand<{ local?: boolean }> = {
+const importOptions = { local: localOption }
+
+export const importCommand: NamedCommand<typeof importOptions> = {
   name: 'import',
   args: '<file> <name>',
   text: 'make a new workspace of the messages in a file that `workspace export` wrote; all of them count as read',
-  options: { local: localOption },
+  options: importOptions,
   examples: ['agent-relay workspace import app.jsonl old-app'],
   actsForNoAgent: true,
   run: runImport,
 }
 
-async function runImport({ args, options, env, print }: CommandContext<{ local?: boolean }>): Promise<void> {
+async function runImport({ args, options, env, print }: CommandContext<typeof importOptions>): Promise<void> {
   const [file = '', asked = ''] = args
   refuseMemoryRelay(env)
   const name = configuredProject('/', env, asked)

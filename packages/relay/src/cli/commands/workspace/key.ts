@@ -4,30 +4,27 @@
 import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, missingKeyFix, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId, tryConnectControl } from '../../control-socket.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { meantWorkspace, missingKeyFix, withDaemon } from '../../connection.ts'
+import { findListedWorkspace, nextCommandId, tryWithControl, withControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { readSecret } from '../../secret.ts'
 import { withTilde } from '../../text.ts'
 
-interface KeyOptions {
-  rotate?: boolean
-  keep?: boolean
-}
+const keyOptions = {
+  rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
+  keep: {
+    flags: '--keep',
+    text: 'keep the key of a shared workspace on this machine too: it is asked for, or read from stdin',
+  },
+} satisfies CliOptions
 
-export const key: NamedCommand<KeyOptions> = {
+export const key: NamedCommand<typeof keyOptions> = {
   name: 'key',
   args: '[name]',
   argumentKind: 'projects',
   text: 'print the key of a workspace, by default the one of this directory',
-  options: {
-    rotate: { flags: '--rotate', text: 'make a new key: the old one stops working, and its connections end' },
-    keep: {
-      flags: '--keep',
-      text: 'keep the key of a shared workspace on this machine too: it is asked for, or read from stdin',
-    },
-  },
+  options: keyOptions,
   examples: [
     'agent-relay workspace key',
     'agent-relay workspace key frontend --rotate',
@@ -38,7 +35,7 @@ export const key: NamedCommand<KeyOptions> = {
 }
 
 /** Prints the key, and nothing else, on stdout. */
-async function run(context: CommandContext<KeyOptions>): Promise<void> {
+async function run(context: CommandContext<typeof keyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
   const workspace = meantWorkspace(named, context.env)
@@ -51,16 +48,12 @@ async function run(context: CommandContext<KeyOptions>): Promise<void> {
 }
 
 async function rotate({ env, print }: CommandContext, workspace: string): Promise<string> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  return withDaemon({ env, print }, async (link) => {
     const { key } = await link.call('workspace.rotate-key', { workspace }, nextCommandId('c'))
     print.say(`This is the new key of workspace ${workspace}, kept for you in the credentials file.`)
     print.say('The old key no longer works, and every connection that used it has ended.')
     return key
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Stores a key that was made on another machine. The daemon checks it by the key's hash, and tells which workspace it opens. */
@@ -69,8 +62,7 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
     `The key of workspace ${workspace}, as \`agent-relay workspace key\` prints it elsewhere`,
     'A key',
   )
-  const link = await connectControl(env)
-  try {
+  await withControl(env, async (link) => {
     const found = await link.call('workspace.find', { key }, nextCommandId('c'))
     if (found.name !== workspace)
       throw new CommandError(`This is the key of another workspace: ${found.name}`, exitCodes.refused)
@@ -78,9 +70,7 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
     new CredentialsFile(credentialsPath(env)).put(found.id as string, { name: workspace, key, dataDir: directory })
     if (print.isJson) return void (await print.json({ workspace, kept: true }))
     await print.line(`The key of workspace ${workspace} is kept on this machine too.`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /**
@@ -90,8 +80,7 @@ async function keep({ env, print }: CommandContext, workspace: string): Promise<
 async function stored({ env }: CommandContext, workspace: string): Promise<string> {
   const path = credentialsPath(env)
   const file = new CredentialsFile(path)
-  const link = await tryConnectControl(env)
-  const { id } = (link && (await findListedWorkspace(link, workspace).finally(() => link.close()))) ?? {}
+  const { id } = (await tryWithControl(env, (link) => findListedWorkspace(link, workspace))) ?? {}
   const named = file.keysNamed(workspace)
   const key = (id === undefined ? undefined : file.keyOf(id)) ?? (named.length === 1 ? named[0] : undefined)
   if (key !== undefined) return key

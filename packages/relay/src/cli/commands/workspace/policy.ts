@@ -1,7 +1,7 @@
 // `workspace policy`: prints and changes the owner's rules for a workspace, such as whose terminals an agent may see.
 
 import { type Delegation, limits, type OutputOf } from '@agent-relay/sdk/protocol'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { withClient, withClientAsPerson } from '../../connection.ts'
 import { durationAsTyped, parseDurationMs } from '../../duration.ts'
 import { requirePerson } from '../../person.ts'
@@ -25,53 +25,44 @@ async function runGet(context: CommandContext): Promise<void> {
   })
 }
 
-interface SetOptions {
-  writers?: string
-  terminal?: string[]
-  spawn?: string
-  worktree?: string
-  claims?: string
-  approve?: string[]
-  keep?: string
-  until?: string
-}
+const setOptions = {
+  writers: { flags: '--writers <names>', text: 'workspaces whose key holders may write here: a list, *, or none' },
+  terminal: {
+    flags: '--terminal <agent=names>',
+    text: 'whose terminals an agent may see: a list, *, or none; with * as the agent, every agent',
+    isList: true,
+  },
+  spawn: {
+    flags: '--spawn <what>',
+    text: "what an agent's token may start over HTTP and WebSocket: none, no program; clis, the named CLIs in the project's directory",
+    choices: ['none', 'clis'],
+  },
+  worktree: {
+    flags: '--worktree <on|off>',
+    text: 'on: workers in a repository get a git worktree of their own unless their spawn says otherwise',
+    choices: ['on', 'off'],
+  },
+  claims: {
+    flags: '--claims <what>',
+    text: "what becomes of an agent's edit of a file that another is editing: off, nothing; warn, both are told; deny, it is denied; strict, so are git commands that sweep over such files",
+    choices: ['off', 'warn', 'deny', 'strict'],
+  },
+  approve: {
+    flags: '--approve <agent=worker:tool:pattern>',
+    text: 'an agent that may answer approvals of a worker of its own, or of all (*): for one tool, or all (*), and inputs like the pattern; AGENT=none takes it back',
+    isList: true,
+  },
+  keep: {
+    flags: '--keep <time>',
+    text: 'each day, move what is over and older than this into the archive: 90d; forever: nothing',
+  },
+  until: { flags: '--until <time>', text: 'how long --approve holds: 30m, 2h, up to 7d (1h)' },
+} satisfies CliOptions
 
-const set: NamedCommand<SetOptions> = {
+const set: NamedCommand<typeof setOptions> = {
   name: 'set',
   text: 'change it; what is not named stays as it is',
-  options: {
-    writers: { flags: '--writers <names>', text: 'workspaces whose key holders may write here: a list, *, or none' },
-    terminal: {
-      flags: '--terminal <agent=names>',
-      text: 'whose terminals an agent may see: a list, *, or none; with * as the agent, every agent',
-      isList: true,
-    },
-    spawn: {
-      flags: '--spawn <what>',
-      text: "what an agent's token may start over HTTP and WebSocket: none, no program; clis, the named CLIs in the project's directory",
-      choices: ['none', 'clis'],
-    },
-    worktree: {
-      flags: '--worktree <on|off>',
-      text: 'on: workers in a repository get a git worktree of their own unless their spawn says otherwise',
-      choices: ['on', 'off'],
-    },
-    claims: {
-      flags: '--claims <what>',
-      text: "what becomes of an agent's edit of a file that another is editing: off, nothing; warn, both are told; deny, it is denied; strict, so are git commands that sweep over such files",
-      choices: ['off', 'warn', 'deny', 'strict'],
-    },
-    approve: {
-      flags: '--approve <agent=worker:tool:pattern>',
-      text: 'an agent that may answer approvals of a worker of its own, or of all (*): for one tool, or all (*), and inputs like the pattern; AGENT=none takes it back',
-      isList: true,
-    },
-    keep: {
-      flags: '--keep <time>',
-      text: 'each day, move what is over and older than this into the archive: 90d; forever: nothing',
-    },
-    until: { flags: '--until <time>', text: 'how long --approve holds: 30m, 2h, up to 7d (1h)' },
-  },
+  options: setOptions,
   examples: [
     'agent-relay workspace policy set --writers backend,docs',
     'agent-relay workspace policy set --spawn clis',
@@ -93,7 +84,7 @@ export const policy: NamedCommand = {
   commands: [get, set],
 }
 
-async function runSet(context: CommandContext<SetOptions>): Promise<void> {
+async function runSet(context: CommandContext<typeof setOptions>): Promise<void> {
   const { options, print } = context
   const { writers, terminal, spawn, worktree, claims, approve, keep } = options
   if ([writers, terminal, spawn, worktree, claims, approve, keep].every((each) => each === undefined))
@@ -188,26 +179,23 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
   if (print.isJson) return void (await print.json(policy))
   const { writers, terminal, spawn, worktree, claims, approve, keepMs } = policy
   const from = writers === '*' ? 'all workspaces of this daemon' : listed(writers)
-  await print.table(
-    [{ head: '' }, { head: '' }],
+  await print.facts([
+    ['writers from', from],
+    ['spawn', `${spawn}: ${spawnTexts[spawn]}`],
     [
-      ['writers from', from],
-      ['spawn', `${spawn}: ${spawnTexts[spawn]}`],
-      [
-        'worktree',
-        worktree
-          ? 'on: workers in a repository get one of their own'
-          : 'off: only those that are started with --worktree',
-      ],
-      ['claims', `${claims}: ${claimTexts[claims]}`],
-      ['keep', keepText(keepMs)],
-      ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
-      ...Object.entries(terminal).map(([agent, whose]) => [
-        agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
-        `terminals of ${listed(whose)}`,
-      ]),
+      'worktree',
+      worktree
+        ? 'on: workers in a repository get one of their own'
+        : 'off: only those that are started with --worktree',
     ],
-  )
+    ['claims', `${claims}: ${claimTexts[claims]}`],
+    ['keep', keepText(keepMs)],
+    ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
+    ...Object.entries(terminal).map(([agent, whose]) => [
+      agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
+      `terminals of ${listed(whose)}`,
+    ]),
+  ])
 }
 
 /** Returns the text for the policy's field `keepMs`. */

@@ -5,9 +5,17 @@ import { listText } from '@agent-relay/sdk/internal/clis'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { InputOf, OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import type { Link } from '@agent-relay/sdk/wire'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
+import {
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+  type OptionValues,
+} from '../../command.ts'
+import { confirm } from '../../confirm.ts'
+import { meantWorkspace, withDaemon } from '../../connection.ts'
+import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { parseDurationMs } from '../../duration.ts'
 import { endingSignal } from '../../ending.ts'
 import { yesOption } from '../../options.ts'
@@ -16,24 +24,20 @@ import { countedText, oneLine, withTilde } from '../../text.ts'
 
 type Pruned = OutputOf<'workspace.prune'>
 
-interface PruneOptions {
-  older?: string
-  dryRun?: boolean
-  delete?: boolean
-  yes?: boolean
-}
+const pruneOptions = {
+  older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
+  dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
+  delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
+  yes: yesOption,
+} satisfies CliOptions
+type PruneOptions = OptionValues<typeof pruneOptions>
 
-export const prune: NamedCommand<PruneOptions> = {
+export const prune: NamedCommand<typeof pruneOptions> = {
   name: 'prune',
   args: '[name]',
   argumentKind: 'projects',
   text: 'move what is old and over out of a workspace into a compressed file beside it, while it is in use',
-  options: {
-    older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
-    dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
-    delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
-    yes: yesOption,
-  },
+  options: pruneOptions,
   examples: [
     'agent-relay workspace prune --older 90d --dry-run',
     'agent-relay workspace prune frontend --older 90d',
@@ -43,23 +47,19 @@ export const prune: NamedCommand<PruneOptions> = {
   run,
 }
 
-async function run(context: CommandContext<PruneOptions>): Promise<void> {
+async function run(context: CommandContext<typeof pruneOptions>): Promise<void> {
   const { args, options, env, print } = context
   const { dryRun, delete: deletes } = options
   const olderMs = olderOf(options.older)
   const workspace = meantWorkspace({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
-  if (deletes && !dryRun && !options.yes) await confirm(workspace, options.older as string)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  if (deletes && !dryRun && !options.yes) await confirmDeletion(workspace, options.older as string)
+  await withDaemon({ env, print }, async (link) => {
     const asked = { workspace, olderMs, dryRun, delete: deletes }
     const pruned = await pruneUntilEnded(link, asked, print)
     if (print.isJson) await print.json(pruned)
     else await printPruned(print, pruned, options, env.HOME)
     if (pruned.ended) throw new CommandError(dryRun ? endedLookText : endedText, 130, { isPrintedAsJson: print.isJson })
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
@@ -71,7 +71,7 @@ async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, pr
   endingSignal().addEventListener('abort', () => link.unwatch(id), { once: true })
   const pruned = link.call('workspace.prune', asked, id)
   return print.during(asked.dryRun ? 'looking' : 'pruning', pruned, async () => {
-    const { workspaces } = await link.call('daemon.status', {}, nextCommandId('c'))
+    const { workspaces } = await daemonStatus(link)
     const progress = workspaces.find(({ name }) => name === asked.workspace)?.pruning
     return progress && progressText(progress)
   })
@@ -89,17 +89,12 @@ function olderOf(text: string | undefined): number {
   throw new CommandError(`${what}: --older 90d, in days (d), hours (h), minutes (m) or seconds (s)`, exitCodes.usage)
 }
 
-async function confirm(workspace: string, older: string): Promise<void> {
+function confirmDeletion(workspace: string, older: string): Promise<void> {
   const what = `everything older than ${older} that is over in workspace ${workspace}`
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Delete ${what}? This cannot be undone.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
+  return confirm(
+    `Delete ${what}? This cannot be undone.`,
+    `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
+  )
 }
 
 async function printPruned(

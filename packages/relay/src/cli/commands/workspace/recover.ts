@@ -1,35 +1,33 @@
 // `workspace recover`: shows which stored entries a workspace has lost, and if a person agrees, lets it go on with those that are left.
 
 import { credentialsPath, dataDir, type Env } from '@agent-relay/sdk/internal/discover'
+import type { Link } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../../../core/nearest.ts'
 import { RefusalError } from '../../../core/refusal-error.ts'
 import type { JournalGap } from '../../../daemon/recovering.ts'
 import { configuredProject } from '../../../machine/config.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import type { CommandContext, NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
+import { nextCommandId, tryWithControl } from '../../control-socket.ts'
+import { yesOptions } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText, dateTimeText, withTilde } from '../../text.ts'
 import { refuseMemoryRelay } from './backup.ts'
 
-interface RecoverOptions {
-  yes?: boolean
-}
-
-export const recover: NamedCommand<RecoverOptions> = {
+export const recover: NamedCommand<typeof yesOptions> = {
   name: 'recover',
   args: '<name>',
   argumentKind: 'projects',
   text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
-  options: { yes: yesOption },
+  options: yesOptions,
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ args, options, env, print }: CommandContext<RecoverOptions>): Promise<void> {
+async function run({ args, options, env, print }: CommandContext<typeof yesOptions>): Promise<void> {
   refuseMemoryRelay(env)
   const workspace = configuredProject('/', env, args[0])
   await requirePerson(env)
@@ -40,7 +38,11 @@ async function run({ args, options, env, print }: CommandContext<RecoverOptions>
     return void (await print.line(`Workspace ${workspace} has all that was stored in it. Nothing was changed.`))
   }
   print.say(`Workspace ${workspace}: ${goneText(gap)}`)
-  if (!options.yes) await confirm(workspace)
+  if (!options.yes)
+    await confirm(
+      'Go on without that? A copy of the files as they are is kept.',
+      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
+    )
   const { recoverDatabase } = await import('../../../daemon/recovering.ts')
   const kept = recoverDatabase(directory, workspace)
   const isOpen = await openInDaemon(workspace, env)
@@ -70,31 +72,13 @@ function goneText({ isLocal, expected, found }: JournalGap): string {
   if (isLocal) return `what this machine has decided by itself is gone from ${dateTimeText(found.at)} to ${until}.`
   if (found.seq >= expected.seq)
     return `entry ${expected.seq}, stored ${until}, is gone, and another has its number: this is another copy of the database.`
-  const gone = countedText(expected.seq - found.seq, 'entry').replace('entrys', 'entries')
+  const gone = countedText(expected.seq - found.seq, 'entry')
   const since = found.seq === 0 ? `stored until ${until}` : `stored between ${dateTimeText(found.at)} and ${until}`
   return `${gone} after number ${found.seq}, ${since}, ${expected.seq - found.seq === 1 ? 'is' : 'are'} gone.`
 }
 
-async function confirm(workspace: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = 'Go on without that? A copy of the files as they are is kept.'
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
-}
-
 /** Opens the workspace in the daemon. Returns false if no daemon runs. */
 async function openInDaemon(workspace: string, env: Env): Promise<boolean> {
-  const link = await tryConnectControl(env)
-  if (!link) return false
-  try {
-    await link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
-    return true
-  } finally {
-    await link.close()
-  }
+  const open = (link: Link) => link.call('workspace.open', { workspace, mustExist: true }, nextCommandId('c'))
+  return (await tryWithControl(env, open)) !== undefined
 }

@@ -11,7 +11,14 @@ import { RefusalError } from '../../../core/refusal-error.ts'
 import type { Backup, PlaceableWorkspace, PreparedRestore } from '../../../daemon/backup.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
+import {
+  type CliOptions,
+  type CommandContext,
+  CommandError,
+  exitCodes,
+  type NamedCommand,
+  type OptionValues,
+} from '../../command.ts'
 import { nextCommandId, tryConnectControl } from '../../control-socket.ts'
 import { describeFailure } from '../../exit.ts'
 import type { Printer } from '../../print.ts'
@@ -19,24 +26,21 @@ import { localOption } from '../../shared-name.ts'
 import { countedText, dateTimeText } from '../../text.ts'
 import { chooseNames, printBackedUp, refuseMemoryRelay } from './backup.ts'
 
-interface RestoreOptions {
-  list?: boolean
-  keepKeys?: boolean
-  local?: boolean
-}
+const restoreOptions = {
+  list: { flags: '--list', text: 'only say what the backup holds' },
+  keepKeys: {
+    flags: '--keep-keys',
+    text: 'keep the keys that are in it, also of workspaces that are new to this machine: only for a file that you made',
+  },
+  local: localOption,
+} satisfies CliOptions
+type RestoreOptions = OptionValues<typeof restoreOptions>
 
-export const restore: NamedCommand<RestoreOptions> = {
+export const restore: NamedCommand<typeof restoreOptions> = {
   name: 'restore',
   args: '<file> [names...]',
   text: 'take all workspaces of a backup, or those that are named, into this data directory',
-  options: {
-    list: { flags: '--list', text: 'only say what the backup holds' },
-    keepKeys: {
-      flags: '--keep-keys',
-      text: 'keep the keys that are in it, also of workspaces that are new to this machine: only for a file that you made',
-    },
-    local: localOption,
-  },
+  options: restoreOptions,
   examples: [
     'agent-relay workspace restore ~/relay.tar',
     'agent-relay workspace restore ~/relay.tar --list',
@@ -46,7 +50,7 @@ export const restore: NamedCommand<RestoreOptions> = {
   run: runRestore,
 }
 
-async function runRestore({ args, options, env, print }: CommandContext<RestoreOptions>): Promise<void> {
+async function runRestore({ args, options, env, print }: CommandContext<typeof restoreOptions>): Promise<void> {
   const [file = '', ...wanted] = args
   refuseMemoryRelay(env)
   const path = readableFile(file)

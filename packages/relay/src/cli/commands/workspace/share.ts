@@ -4,9 +4,10 @@
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { ClusterFile, clusterAddressText } from '../../../machine/cluster-file.ts'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import type { CommandContext, NamedCommand } from '../../command.ts'
-import { warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, findListedWorkspace, nextCommandId } from '../../control-socket.ts'
+import type { CliOptions, CommandContext, NamedCommand } from '../../command.ts'
+import { withDaemon } from '../../connection.ts'
+import { findListedWorkspace, nextCommandId, withControl } from '../../control-socket.ts'
+import { forceMoveOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { setUpCluster } from '../cluster/init.ts'
@@ -14,35 +15,23 @@ import { atOption, printInvitation } from '../cluster/invitation.ts'
 import { findLocalPostgres } from '../cluster/own-server.ts'
 import { adminAddress } from '../cluster/server.ts'
 
-interface MoveOptions {
-  force?: boolean
-}
+const moveOptions = { force: forceMoveOption }
 
-const options = {
-  force: {
-    flags: '--force',
-    text: 'even while agents are connected: their sessions and workers end, and can come back',
+const shareOptions = {
+  ...moveOptions,
+  invite: {
+    flags: '--invite <machine>',
+    text: 'end with the line with which that machine joins, opens it and has its key',
   },
-}
+  at: atOption,
+} satisfies CliOptions
 
-interface ShareOptions extends MoveOptions {
-  invite?: string
-  at?: string
-}
-
-export const share: NamedCommand<ShareOptions> = {
+export const share: NamedCommand<typeof shareOptions> = {
   name: 'share',
   args: '<name>',
   argumentKind: 'projects',
   text: 'move a workspace into the cluster, so that other machines can open it too; no number changes',
-  options: {
-    ...options,
-    invite: {
-      flags: '--invite <machine>',
-      text: 'end with the line with which that machine joins, opens it and has its key',
-    },
-    at: atOption,
-  },
+  options: shareOptions,
   examples: [
     'agent-relay workspace share frontend --invite ci-box',
     'agent-relay workspace share frontend',
@@ -52,12 +41,12 @@ export const share: NamedCommand<ShareOptions> = {
   run: runShare,
 }
 
-export const unshare: NamedCommand<MoveOptions> = {
+export const unshare: NamedCommand<typeof moveOptions> = {
   name: 'unshare',
   args: '<name>',
   argumentKind: 'projects',
   text: 'take a shared workspace back: it lives on this machine alone again, and the others keep what they have',
-  options,
+  options: moveOptions,
   examples: ['agent-relay workspace unshare frontend'],
   actsForNoAgent: true,
   run: (context) => move(context, 'workspace.unshare'),
@@ -76,19 +65,15 @@ export const handOver: NamedCommand = {
 async function runHandOver({ args, env, print }: CommandContext): Promise<void> {
   const [workspace, machine] = args as [string, string]
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const done = await link.call('workspace.hand-over', { workspace, machine }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(done))
     await print.line(`${workspace} belongs to ${machine} now.`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 /** Shares a workspace. If this machine has no cluster, one is created in the PostgreSQL of this machine. */
-async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
+async function runShare(context: CommandContext<typeof shareOptions>): Promise<void> {
   const { args, options, env, print } = context
   const workspace = args[0] as string
   await requirePerson(env)
@@ -109,28 +94,21 @@ async function runShare(context: CommandContext<ShareOptions>): Promise<void> {
 }
 
 async function isSharedAlready(env: CommandContext['env'], workspace: string): Promise<boolean> {
-  const link = await connectControl(env)
-  try {
-    return (await findListedWorkspace(link, workspace)).shared === true
-  } finally {
-    await link.close()
-  }
+  return withControl(env, async (link) => (await findListedWorkspace(link, workspace)).shared === true)
 }
 
 async function move(
-  { args, options, env, print }: CommandContext<ShareOptions>,
+  { args, options, env, print }: CommandContext<typeof shareOptions>,
   op: 'workspace.share' | 'workspace.unshare',
 ): Promise<void> {
   const workspace = args[0] as string
   await requirePerson(env)
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const asked = link.call(op, { workspace, force: options.force }, nextCommandId('c'))
     const moved = await print.during(op === 'workspace.share' ? 'copying' : 'taking it back', asked)
     // With `--invite`, only the invitation is printed as JSON.
     if (print.isJson && options.invite === undefined) return void (await print.json(moved))
-    const entries = countedText(moved.entries, 'entry').replace('entrys', 'entries')
+    const entries = countedText(moved.entries, 'entry')
     if (op === 'workspace.unshare')
       return void (await print.line(`Workspace ${workspace} lives on this machine alone again, with its ${entries}.`))
     const done = `Workspace ${workspace} is shared, with its ${entries}. No number has changed.`
@@ -138,7 +116,5 @@ async function move(
     await print.line(done)
     print.say(`Another machine of the cluster opens it: agent-relay workspace open ${workspace}`)
     print.say(`A new machine: agent-relay machine invite NAME --workspace ${workspace}`)
-  } finally {
-    await link.close()
-  }
+  })
 }

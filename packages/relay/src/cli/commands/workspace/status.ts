@@ -20,24 +20,21 @@ async function run(context: CommandContext): Promise<void> {
     if (print.isJson) return void (await print.json(status))
     const { workspace, daemonVersion, uptimeMs, residentMb, lagMs, agents, sessions, messages, seq, socketPath } =
       status
-    await print.table(
-      [{ head: '' }, { head: '' }],
-      [
-        ['workspace', workspace],
-        ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
-        ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
-        // One is subtracted for this command's own connection.
-        ['agents', `${agents} known, ${countedText(sessions - 1, 'other connection')}`],
-        ['messages', `${messages}, ${countedText(seq, 'entry').replace('entrys', 'entries')} in the journal`],
-        ...(status.queued === undefined
-          ? []
-          : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
-        ...(status.bytes === undefined ? [] : [['size', sizesText(status.bytes)]]),
-        ...(status.keepMs === undefined ? [] : [['keep', keepText(status.keepMs)]]),
-        ['socket', withTilde(oneLine(socketPath), env.HOME)],
-        ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
-      ],
-    )
+    await print.facts([
+      ['workspace', workspace],
+      ['daemon', `agent-relay ${oneLine(daemonVersion)}, up ${uptimeText(uptimeMs)}`],
+      ['load', `${residentMb} MB, event loop late by ${lagMs.p50} ms (p50), ${lagMs.p99} ms (p99)`],
+      // One is subtracted for this command's own connection.
+      ['agents', `${agents} known, ${countedText(sessions - 1, 'other connection')}`],
+      ['messages', `${messages}, ${countedText(seq, 'entry')} in the journal`],
+      ...(status.queued === undefined
+        ? []
+        : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
+      ...(status.bytes === undefined ? [] : [['size', sizesText(status.bytes)]]),
+      ...(status.keepMs === undefined ? [] : [['keep', keepText(status.keepMs)]]),
+      ['socket', withTilde(oneLine(socketPath), env.HOME)],
+      ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
+    ])
   })
 }
 

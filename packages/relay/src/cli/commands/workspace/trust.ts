@@ -3,24 +3,22 @@
 import { replaceUnseen } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
 import { yesOption } from '../../options.ts'
 import { escapeCharacters } from '../../print.ts'
 import { withTilde } from '../../text.ts'
 
-interface TrustOptions {
-  yes?: boolean
-  revoke?: boolean
-}
+const trustOptions = { yes: yesOption, revoke: { flags: '--revoke', text: 'no longer trust it' } } satisfies CliOptions
 
-export const trust: CliCommand<TrustOptions> = {
-  options: { yes: yesOption, revoke: { flags: '--revoke', text: 'no longer trust it' } },
+export const trust: CliCommand<typeof trustOptions> = {
+  options: trustOptions,
   examples: ['agent-relay trust', 'agent-relay trust --yes', 'agent-relay trust --revoke'],
   actsForNoAgent: true,
   run,
 }
 
-async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): Promise<void> {
+async function run({ options, print, env, cwd }: CommandContext<typeof trustOptions>): Promise<void> {
   // Imported here, since loading this file would slow down the completion script.
   const { withdrawTrust, needsNoTrust, projectConfig, trustConfig } = await import('../../../machine/trust.ts')
   const directory = dataDir(env)
@@ -35,23 +33,16 @@ async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): 
     return
   }
   for (const line of settingLines(settings)) print.say(`  ${line}`)
-  if (!options.yes && !needsNoTrust(settings)) await requireAgreement(name, print.isJson)
+  if (!options.yes && !needsNoTrust(settings))
+    await confirm(
+      'May runs and workers use all of this?',
+      `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
+      { canAsk: !print.isJson && process.stdin.isTTY, ended: 'Cancelled. Nothing new is trusted.' },
+    )
   trustConfig(config, directory)
   if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
   const what = needsNoTrust(settings) ? ' It sets nothing yet that needs trust.' : ''
   await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
-}
-
-async function requireAgreement(name: string, isJson: boolean): Promise<void> {
-  if (isJson || !process.stdin.isTTY)
-    throw new CommandError(
-      `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = 'May runs and workers use all of this?'
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing new is trusted.', exitCodes.refused)
 }
 
 /** Lists all settings that the person would allow. The file may have come with a repository, so nothing is left out or shortened. */

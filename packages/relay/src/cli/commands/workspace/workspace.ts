@@ -4,10 +4,11 @@ import { homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { sizeText } from '@agent-relay/sdk/internal/size-text'
 import type { WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { troubleTexts } from '../../../core/shared-trouble.ts'
-import { type CliCommand, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { printWorkspaceFaults, warnOfOtherVersion } from '../../connection.ts'
-import { connectControl, nextCommandId } from '../../control-socket.ts'
-import { yesOption } from '../../options.ts'
+import type { CliCommand, CommandContext, NamedCommand } from '../../command.ts'
+import { confirm } from '../../confirm.ts'
+import { printWorkspaceFaults, withDaemon } from '../../connection.ts'
+import { nextCommandId } from '../../control-socket.ts'
+import { forceOption, yesOption } from '../../options.ts'
 import { chooseLocalOrShared, localOption, shadowText } from '../../shared-name.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
 import { backup } from './backup.ts'
@@ -19,26 +20,22 @@ import { recover } from './recover.ts'
 import { restore } from './restore.ts'
 import { handOver, share, unshare } from './share.ts'
 
-interface CreateOptions {
-  local?: boolean
-}
+const createOptions = { local: localOption }
 
-const create: NamedCommand<CreateOptions> = {
+const create: NamedCommand<typeof createOptions> = {
   name: 'create',
   args: '<name>',
   text: 'make a workspace and print its key, this once',
-  options: { local: localOption },
+  options: createOptions,
   examples: ['agent-relay workspace create frontend', 'agent-relay workspace create team --local'],
   actsForNoAgent: true,
   run: runCreate,
 }
 
 /** Creates a workspace and prints its key, alone on stdout. The key is printed only this once. */
-async function runCreate({ args, options, env, print }: CommandContext<CreateOptions>): Promise<void> {
+async function runCreate({ args, options, env, print }: CommandContext<typeof createOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const make = (isLocal?: boolean) =>
       link.call('workspace.create', { workspace, ...(isLocal ? { local: true } : {}) }, nextCommandId('c'))
     const made = await chooseLocalOrShared<Partial<Awaited<ReturnType<typeof make>>>>(print, workspace, {
@@ -51,9 +48,7 @@ async function runCreate({ args, options, env, print }: CommandContext<CreateOpt
     await print.line(made.key)
     print.say(`made workspace ${made.name}. This is its key, which is kept for you in the credentials file.`)
     print.say(`Use the workspace: agent-relay who --project ${made.name}, or RELAY_PROJECT=${made.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 const list: NamedCommand = {
@@ -66,9 +61,7 @@ const list: NamedCommand = {
 }
 
 async function runList({ env, print }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const { workspaces, clusterFault } = await link.call('workspace.list', {}, nextCommandId('c'))
     if (print.isJson) return void (await print.json({ workspaces, clusterFault }))
     if (clusterFault !== undefined) print.say(`Those that are only in the cluster are not shown. ${clusterFault}`)
@@ -95,9 +88,7 @@ async function runList({ env, print }: CommandContext): Promise<void> {
       ({ name, open, fault }) => !open && fault === undefined && !shadowed.includes(name),
     )
     if (shut) print.say(`To open one: agent-relay workspace open ${shut.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 function stateOf({ open, atRest, shared, shadows, fault, stopped, cutOff }: WorkspaceEntry): string {
@@ -134,64 +125,48 @@ const open: NamedCommand = {
 }
 
 async function runOpen({ args, env, print }: CommandContext): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+  await withDaemon({ env, print }, async (link) => {
     const input = { workspace: args[0] as string, mustExist: true }
     const opened = await link.call('workspace.open', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(opened))
     print.say(openText(opened.name))
-  } finally {
-    await link.close()
-  }
+  })
 }
 
 function openText(name: string): string {
   return `Workspace ${name} is open. Who is there: agent-relay who --project ${name}`
 }
 
-interface CloseOptions {
-  force?: boolean
-}
+const closeOptions = { force: forceOption }
 
-const close: NamedCommand<CloseOptions> = {
+const close: NamedCommand<typeof closeOptions> = {
   name: 'close',
   args: '<name>',
   argumentKind: 'projects',
   text: 'close a workspace until somebody opens it again; nothing in it is lost',
-  options: { force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' } },
+  options: closeOptions,
   examples: ['agent-relay workspace close frontend'],
   actsForNoAgent: true,
   run: runClose,
 }
 
-async function runClose({ args, options, env, print }: CommandContext<CloseOptions>): Promise<void> {
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
+async function runClose({ args, options, env, print }: CommandContext<typeof closeOptions>): Promise<void> {
+  await withDaemon({ env, print }, async (link) => {
     const input = { workspace: args[0] as string, force: options.force }
     const closed = await link.call('workspace.close', input, nextCommandId('c'))
     if (print.isJson) return void (await print.json(closed))
     print.say(`Workspace ${closed.name} is closed. To open it again: agent-relay workspace open ${closed.name}`)
-  } finally {
-    await link.close()
-  }
+  })
 }
 
-interface RemoveOptions {
-  force?: boolean
-  yes?: boolean
-}
+const removeOptions = { force: forceOption, yes: yesOption }
 
-const remove: NamedCommand<RemoveOptions> = {
+const remove: NamedCommand<typeof removeOptions> = {
   name: 'remove',
   args: '<name>',
   argumentKind: 'projects',
   text: 'remove a workspace with its messages and its key, for good',
-  options: {
-    force: { flags: '--force', text: 'even while agents are connected: their sessions and workers end' },
-    yes: yesOption,
-  },
+  options: removeOptions,
   examples: ['agent-relay workspace remove demo-1a2b', 'agent-relay workspace remove frontend --force --yes'],
   actsForNoAgent: true,
   run: runRemove,
@@ -204,29 +179,17 @@ export const workspace: CliCommand = {
   ],
 }
 
-async function runRemove({ args, options, env, print }: CommandContext<RemoveOptions>): Promise<void> {
+async function runRemove({ args, options, env, print }: CommandContext<typeof removeOptions>): Promise<void> {
   const workspace = args[0] as string
-  const link = await connectControl(env)
-  try {
-    warnOfOtherVersion(print, link.welcome.version)
-    if (!options.yes) await confirmRemoval(workspace)
+  await withDaemon({ env, print }, async (link) => {
+    if (!options.yes)
+      await confirm(
+        `Remove workspace ${workspace} with all its messages? This cannot be undone.`,
+        `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+      )
     const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(removed))
     const again = workspace === homeWorkspace ? ' A new, empty one is open: agents outside a project meet there.' : ''
     print.say(`Workspace ${workspace} is removed, with its messages and its key.${again}`)
-  } finally {
-    await link.close()
-  }
-}
-
-async function confirmRemoval(workspace: string): Promise<void> {
-  if (!process.stdin.isTTY)
-    throw new CommandError(
-      `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
-      exitCodes.usage,
-    )
-  const prompts = await import('@clack/prompts')
-  const message = `Remove workspace ${workspace} with all its messages? This cannot be undone.`
-  if ((await prompts.confirm({ message, initialValue: false })) !== true)
-    throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
+  })
 }
