@@ -49,7 +49,7 @@ export type TrialResult = { figure: string; faults: string[] } | { skipped: stri
 
 export interface RelayPromise {
   text: string
-  runTrial(size: ProveSize, setting: TrialOptions): Promise<TrialResult>
+  runTrial(size: ProveSize, options: TrialOptions): Promise<TrialResult>
 }
 
 /** The most memory in MB that stalled readers may cost the daemon: 40 to 58 MB were measured, and once 73, depending on when memory is collected. */
@@ -59,11 +59,11 @@ const refusedMin = 20
 export const promises = {
   kill: {
     text: 'what was acknowledged outlives kill -9: nothing lost, nothing twice, in order',
-    async runTrial({ kills }, setting) {
+    async runTrial({ kills }, options) {
       const { cycles, acked, shown, integrity, faults, clientErrors } = await killUnderLoad(
         Random.withNewSeed(),
         kills,
-        setting,
+        options,
       )
       if (acked === 0) faults.push('nothing was acknowledged')
       return {
@@ -74,19 +74,19 @@ export const promises = {
   },
   sync: {
     text: 'an answer leaves after its entry was synced to the disk',
-    async runTrial({ answers }, setting) {
+    async runTrial({ answers }, options) {
       const skipped = whyNoStrace()
       if (skipped !== undefined) return { skipped }
-      const { acks, syncs, faults } = await traceAcks(answers, setting)
+      const { acks, syncs, faults } = await traceAcks(answers, options)
       return { figure: `${times(acks, 'answer')}, ${times(syncs, 'sync')}`, faults }
     },
   },
   'full-disk': {
     text: 'a full disk refuses what cannot be stored, and nothing is lost',
-    async runTrial({ diskMb }, setting) {
+    async runTrial({ diskMb }, options) {
       const how = howToMount()
       if ('reason' in how) return { skipped: how.reason }
-      const found = await fillDisk(how.unshare, diskMb, setting)
+      const found = await fillDisk(how.unshare, diskMb, options)
       const { ackedBefore, refusal, refusedWhileFull, resumedMs, faults, failedReads } = found
       return {
         figure: `full at ${number(ackedBefore)} messages, ${refusedWhileFull} refused, on again after ${resumedMs} ms`,
@@ -104,8 +104,8 @@ export const promises = {
   },
   frames: {
     text: 'hostile frames are refused, and no other session is harmed',
-    async runTrial({ frames }, setting) {
-      const found = await hostileFrames(Random.withNewSeed(), frames, setting)
+    async runTrial({ frames }, options) {
+      const found = await hostileFrames(Random.withNewSeed(), frames, options)
       const { wrong, faults, mutated, witness, exit, daemonErrors } = found
       return {
         figure: `${times(mutated, 'mutated frame')}, ${times(witness.calls, 'call')} of another session meanwhile`,
@@ -120,12 +120,12 @@ export const promises = {
   },
   'slow-readers': {
     text: 'who does not read is cut off, costs little, and finds everything later',
-    async runTrial({ readersMb }, setting) {
+    async runTrial({ readersMb }, options) {
       const readers = stalledReaders.filter((reader) => reader !== 'away')
       const { cutOffSeconds, goodbyes, missed, busy, rssMbMax, rssMbBefore } = await stallReaders(
         readersMb,
         readers,
-        setting,
+        options,
       )
       const cost = Math.round(rssMbMax - rssMbBefore)
       const memory = Number.isNaN(cost) ? '' : `, ${Math.max(0, cost)} MB of memory`
@@ -144,8 +144,8 @@ export const promises = {
   },
   restart: {
     text: 'clients and MCP pipes come back after a restart, and calls run once',
-    async runTrial({ restarts }, setting) {
-      const found = await restartUnderSessions(Random.withNewSeed(), restarts, setting)
+    async runTrial({ restarts }, options) {
+      const found = await restartUnderSessions(Random.withNewSeed(), restarts, options)
       const { calls, acked, shown, integrity, faults } = found
       return {
         figure: `${times(found.restarts, 'restart')}, ${acked} of ${calls} calls answered, ${shown} shown`,
@@ -155,8 +155,8 @@ export const promises = {
   },
   wake: {
     text: 'whoever waits is woken by each message, and nobody polls',
-    async runTrial({ wakes }, setting) {
-      const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, setting)
+    async runTrial({ wakes }, options) {
+      const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, options)
       return {
         figure: `${times(questions, 'answer')}, median ${p50Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms`,
         faults,
@@ -165,32 +165,32 @@ export const promises = {
   },
   prune: {
     text: 'a pruning that is killed leaves each message in the database or in the archive',
-    async runTrial({ prunes }, setting) {
-      const found = await pruneUnderKills(Random.withNewSeed(), prunes, setting)
-      const { kills, cutOff, acked, pruned, fileMb, integrity, faults, clientErrors } = found
+    async runTrial({ prunes }, options) {
+      const found = await pruneUnderKills(Random.withNewSeed(), prunes, options)
+      const { kills, interruptedPrunings, acked, pruned, fileMb, integrity, faults, clientErrors } = found
       return {
-        figure: `${times(kills, 'kill')}, ${cutOff} in a pruning, ${number(pruned)} of ${number(acked)} in the archive, ${fileMb.toFixed(1)} MB left`,
+        figure: `${times(kills, 'kill')}, ${interruptedPrunings} in a pruning, ${number(pruned)} of ${number(acked)} in the archive, ${fileMb.toFixed(1)} MB left`,
         faults: [...faults, ...clientErrors, ...faultUnless(pruned > 0, 'nothing was pruned'), ...unsound(integrity)],
       }
     },
   },
   restore: {
     text: 'a backup has all that was acknowledged before it, and is restored whole',
-    async runTrial({ restores }, setting) {
-      const found = await restoreBackups(Random.withNewSeed(), restores, setting)
-      const { backups, cutOff, acked, restored, faults, clientErrors } = found
+    async runTrial({ restores }, options) {
+      const found = await restoreBackups(Random.withNewSeed(), restores, options)
+      const { backups, interruptedRestores, acked, restored, faults, clientErrors } = found
       return {
-        figure: `${times(backups, 'backup')} of ${number(acked)} messages, ${number(restored)} restored, ${times(cutOff, 'kill')}`,
+        figure: `${times(backups, 'backup')} of ${number(acked)} messages, ${number(restored)} restored, ${times(interruptedRestores, 'kill')}`,
         faults: [...faults, ...clientErrors, ...faultUnless(restored > 0, 'nothing was restored')],
       }
     },
   },
   'shared-workspace': {
     text: 'two machines that share a workspace agree, though server and daemons are killed',
-    async runTrial({ machines }, setting) {
+    async runTrial({ machines }, options) {
       const postgres = findPostgres()
       if ('reason' in postgres) return { skipped: postgres.reason }
-      const found = await killSharingMachines(Random.withNewSeed(), postgres.programs, machines, setting)
+      const found = await killSharingMachines(Random.withNewSeed(), postgres.programs, machines, options)
       const { kills, acked, shown, faults, clientErrors } = found
       return {
         figure: `${times(kills, 'kill')}, ${number(acked)} acknowledged on one, ${number(shown)} shown on the other`,

@@ -51,7 +51,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
   const { size = proveSizeDefault, stuckMs = stuckMsMax, relay, signal, onProgress } = options
   const promised: RelayPromise = promises[name]
   const watch = new StuckWatch(stuckMs)
-  const setting: TrialOptions = {
+  const trialOptions: TrialOptions = {
     relay,
     signal: signal ? AbortSignal.any([signal, watch.signal]) : watch.signal,
     onProgress: (text) => {
@@ -60,7 +60,7 @@ async function proofOf(name: PromiseName, options: ProveOptions): Promise<Proof>
     },
   }
   try {
-    const finding = await promised.runTrial(size, setting)
+    const finding = await promised.runTrial(size, trialOptions)
     if ('skipped' in finding) return { name, holds: null, figure: '', why: finding.skipped }
     const { figure, faults } = finding
     if (faults.length === 0) return { name, holds: true, figure }

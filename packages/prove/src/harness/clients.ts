@@ -11,12 +11,12 @@ interface TrialClientOptions {
 }
 
 export async function connectClient(
-  scene: Trial,
+  trial: Trial,
   agentName: string,
   { limits, faults }: TrialClientOptions = {},
 ): Promise<RelayClient> {
-  const client = new RelayClient({ agentName, socketPath: scene.socketPath, autoConnect: false, limits })
-  scene.onDispose(() => client.disconnect())
+  const client = new RelayClient({ agentName, socketPath: trial.socketPath, autoConnect: false, limits })
+  trial.onDispose(() => client.disconnect())
   client.on('error', (error) => faults?.push(`${agentName}: ${error.message}`))
   await client.connect()
   return client

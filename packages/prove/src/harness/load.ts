@@ -26,31 +26,31 @@ export class Load {
   readonly errors: string[] = []
   readonly #history: MessageHistory
   readonly #random: Random
-  readonly #scene: Trial
+  readonly #trial: Trial
   readonly #options: LoadOptions
   readonly #senders: { client: RelayClient; done: Promise<void> }[] = []
   readonly #receivers: Receiver[] = []
   #isOver = false
 
-  private constructor(scene: Trial, history: MessageHistory, random: Random, options: LoadOptions) {
-    this.#scene = scene
+  private constructor(trial: Trial, history: MessageHistory, random: Random, options: LoadOptions) {
+    this.#trial = trial
     this.#history = history
     this.#random = random
     this.#options = options
   }
 
-  static async start(scene: Trial, history: MessageHistory, random: Random, options: LoadOptions = {}): Promise<Load> {
-    const load = new Load(scene, history, random, options)
+  static async start(trial: Trial, history: MessageHistory, random: Random, options: LoadOptions = {}): Promise<Load> {
+    const load = new Load(trial, history, random, options)
     const { errors } = load
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(options.receivers ?? scene, `to-${i}`, {
+      const client = await connectClient(options.receivers ?? trial, `to-${i}`, {
         limits: quickReconnect,
         faults: errors,
       })
       load.#receivers.push(new Receiver(client, history))
     }
     for (let i = 0; i < pairs; i++) {
-      const client = await connectClient(scene, `from-${i}`, {
+      const client = await connectClient(trial, `from-${i}`, {
         limits: i % 4 === 0 ? withoutRepeats : quickReconnect,
         faults: errors,
       })
@@ -61,8 +61,8 @@ export class Load {
   }
 
   /** Makes about half of the receivers change between listening for messages and polling their inbox. */
-  changeWays(): void {
-    for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.changeWay()
+  switchReceivers(): void {
+    for (const receiver of this.#receivers) if (this.#random.next() < 0.5) receiver.switchWay()
   }
 
   /**
@@ -89,7 +89,7 @@ export class Load {
     let [count, since] = [shown.length, performance.now()]
     while (!(shown.length >= acked && isAllShown()) && performance.now() - since < drainMs) {
       if (shown.length > count) [count, since] = [shown.length, performance.now()]
-      this.#scene.reportProgress(`${count} of ${acked} messages shown`)
+      this.#trial.reportProgress(`${count} of ${acked} messages shown`)
       await sleep(50)
     }
   }
@@ -98,7 +98,7 @@ export class Load {
   async #send(client: RelayClient): Promise<void> {
     const name = client.agentName as string
     const lane = async () => {
-      while (!this.#isOver && !this.#scene.isOver) {
+      while (!this.#isOver && !this.#trial.isOver) {
         const send = this.#history.recordSend(name, `to-${this.#random.below(pairs)}`)
         const padding = 'x'.repeat(this.#random.next() < 0.05 ? 20_000 : this.#random.below(600))
         try {
@@ -146,7 +146,7 @@ class Receiver {
     client.on('message', this.#see)
   }
 
-  changeWay(): void {
+  switchWay(): void {
     this.#wantsToAsk = !this.#wantsToAsk
     if (this.#wantsToAsk) this.#asking ??= this.#ask()
   }

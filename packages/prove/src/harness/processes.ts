@@ -255,20 +255,20 @@ export class Trial {
  * Runs `work` in a new `Trial` (the daemons and files of a trial), and disposes of it in any case. If the trial is cut short, rejects with the
  * signal's reason after everything has been removed.
  */
-export async function inTrial<T>(setting: TrialOptions, work: (scene: Trial) => Promise<T>): Promise<T> {
-  const { signal } = setting
+export async function inTrial<T>(options: TrialOptions, work: (trial: Trial) => Promise<T>): Promise<T> {
+  const { signal } = options
   signal?.throwIfAborted()
-  const scene = new Trial(setting)
+  const trial = new Trial(options)
   let cut = () => {}
   const isCut = new Promise<never>((_, reject) => {
     cut = () => reject(signal?.reason)
   })
   signal?.addEventListener('abort', cut)
   try {
-    return await Promise.race([work(scene), isCut])
+    return await Promise.race([work(trial), isCut])
   } finally {
     signal?.removeEventListener('abort', cut)
-    await scene.dispose()
+    await trial.dispose()
   }
 }
 

@@ -26,10 +26,10 @@ export class Witness {
   #received = 0
   #isOver = false
   readonly #done: Promise<void>
-  readonly #scene: Trial
+  readonly #trial: Trial
 
-  private constructor(scene: Trial, sender: RelayClient, receiver: RelayClient, failures: string[]) {
-    this.#scene = scene
+  private constructor(trial: Trial, sender: RelayClient, receiver: RelayClient, failures: string[]) {
+    this.#trial = trial
     this.#sender = sender
     this.#receiver = receiver
     this.#failures = failures
@@ -38,10 +38,10 @@ export class Witness {
     this.#done = this.#go()
   }
 
-  static async start(scene: Trial): Promise<Witness> {
+  static async start(trial: Trial): Promise<Witness> {
     const faults: string[] = []
-    const sender = await connectClient(scene, 'witness-a', { faults })
-    return new Witness(scene, sender, await connectClient(scene, 'witness-b', { faults }), faults)
+    const sender = await connectClient(trial, 'witness-a', { faults })
+    return new Witness(trial, sender, await connectClient(trial, 'witness-b', { faults }), faults)
   }
 
   /** Returns the measured calls since the last report, and all failures so far. */
@@ -62,7 +62,7 @@ export class Witness {
   }
 
   async #go(): Promise<void> {
-    while (!this.#isOver && !this.#scene.isOver) {
+    while (!this.#isOver && !this.#trial.isOver) {
       try {
         const from = performance.now()
         await this.#sender.send('witness-b', `word ${this.#sent + 1}`)

@@ -35,18 +35,18 @@ export function onTmpfs(unshare: string[], sizeMb: number, path: string): string
  * `refusal` and `refusalMs`: the refusal that the sender got when the disk was full, and how long the refusal took. `failedReads`: read operations that failed
  * while the disk was full. `resumedMs`: the time from freeing disk space to the next acknowledged message; undefined if none was acknowledged.
  */
-export function fillDisk(unshare: string[], sizeMb: number, setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
-    mkdirSync(scene.dataDir, { recursive: true })
-    const through = onTmpfs(unshare, sizeMb, scene.dataDir)
-    const daemon = await scene.startDaemon({ wrapper: through, hasOwnFileSystem: true })
+export function fillDisk(unshare: string[], sizeMb: number, options: TrialOptions) {
+  return inTrial(options, async (trial) => {
+    mkdirSync(trial.dataDir, { recursive: true })
+    const through = onTmpfs(unshare, sizeMb, trial.dataDir)
+    const daemon = await trial.startDaemon({ wrapper: through, hasOwnFileSystem: true })
     const inside = (path: string) => `/proc/${daemon.pid}/root${path}`
-    const ballast = inside(join(scene.dataDir, 'ballast'))
+    const ballast = inside(join(trial.dataDir, 'ballast'))
     writeFileSync(ballast, Buffer.alloc((sizeMb * 1e6) / 2))
     const history = new MessageHistory()
-    const sender = await RawConnection.connectAs(inside(scene.socketPath), 'from')
-    const receiver = await RawConnection.connectAs(inside(scene.socketPath), 'to')
-    const full = await sendUntilFull(scene, sender, history)
+    const sender = await RawConnection.connectAs(inside(trial.socketPath), 'from')
+    const receiver = await RawConnection.connectAs(inside(trial.socketPath), 'to')
+    const full = await sendUntilFull(trial, sender, history)
     const failedReads = await read(sender, receiver)
     const refusedWhileFull = await countRefused(sender, history, 20)
     // The daemon fills its search index when it is idle; this wait lets the index meet the full disk too.
@@ -58,7 +58,7 @@ export function fillDisk(unshare: string[], sizeMb: number, setting: TrialOption
     for (let i = 0; i < 20; i++) await send(sender, history)
     const seen = await takeAll(receiver)
     const faults = findLost(history, seen)
-    const { messages, integrity } = copyAndRead(scene, inside(scene.databasePath))
+    const { messages, integrity } = copyAndRead(trial, inside(trial.databasePath))
     faults.push(...history.faultsOfStored(messages))
     const ackedAfter = history.acked - ackedBefore
     const daemonErrors = daemon.errors
@@ -84,14 +84,14 @@ async function send(
 }
 
 async function sendUntilFull(
-  scene: Trial,
+  trial: Trial,
   sender: RawConnection,
   history: MessageHistory,
 ): Promise<{ refusal: string; refusalMs: number }> {
   for (let i = 0; i < 100_000; i++) {
     const { code, message, ms } = await send(sender, history)
     if (code !== undefined) return { refusal: message, refusalMs: ms }
-    scene.reportProgress(`${history.acked} messages stored, and the disk is not full yet`)
+    trial.reportProgress(`${history.acked} messages stored, and the disk is not full yet`)
   }
   throw new Error('the disk never filled')
 }
@@ -144,8 +144,8 @@ function findLost(history: MessageHistory, seen: number[]): string[] {
 }
 
 /** Reads a copy of the database while the daemon still runs, because the daemon's tmpfs disappears when the daemon ends. */
-function copyAndRead(scene: Trial, databasePath: string): ReturnType<typeof readStored> {
-  const copy = join(scene.dataDir, 'copy.db')
+function copyAndRead(trial: Trial, databasePath: string): ReturnType<typeof readStored> {
+  const copy = join(trial.dataDir, 'copy.db')
   for (const tail of ['', '-wal']) if (existsSync(databasePath + tail)) copyFileSync(databasePath + tail, copy + tail)
-  return readStored(scene, copy)
+  return readStored(trial, copy)
 }

@@ -24,21 +24,21 @@ export interface FramesSize {
  * `wrong`: the faults that the hand-made hostile frames have found. `rssMb`: the daemon's memory at four times: before the trial, after the hand-made frames,
  * after the first tenth of the mutated frames (the warm-up), and after all.
  */
-export function hostileFrames(random: Random, size: FramesSize, setting: TrialOptions) {
+export function hostileFrames(random: Random, size: FramesSize, options: TrialOptions) {
   const { mutated, msMax = Number.POSITIVE_INFINITY, answerMs = answerMsMax } = size
-  return inTrial(setting, async (scene) => {
-    const daemon = await scene.startDaemon()
-    const other = await RawConnection.connectAs(scene.socketPath, 'other')
-    const witness = await Witness.start(scene)
+  return inTrial(options, async (trial) => {
+    const daemon = await trial.startDaemon()
+    const other = await RawConnection.connectAs(trial.socketPath, 'other')
+    const witness = await Witness.start(trial)
     const rssMbBefore = daemon.rssMb()
-    const wrong = await attackFrames(scene, answerMs)
+    const wrong = await attackFrames(trial, answerMs)
     const rssMbUnkind = daemon.rssMb()
-    const open = () => RawConnection.open(scene.socketPath)
+    const open = () => RawConnection.open(trial.socketPath)
     await sendMutatedFrames(open, random, Math.ceil(mutated / 10)) // A warm-up: afterwards the daemon's code is compiled and its caches are full.
     const rssMbWarm = daemon.rssMb()
     const from = performance.now()
     const goesOn = (sent: number) => {
-      scene.reportProgress(`${sent} of ${mutated} mutated frames`)
+      trial.reportProgress(`${sent} of ${mutated} mutated frames`)
       return performance.now() < from + msMax
     }
     const { sent, connections, faults } = await sendMutatedFrames(open, random, mutated, {}, goesOn)
@@ -52,11 +52,11 @@ export function hostileFrames(random: Random, size: FramesSize, setting: TrialOp
   })
 }
 
-async function attackFrames(scene: Trial, answerMs: number): Promise<string[]> {
-  const { socketPath } = scene
+async function attackFrames(trial: Trial, answerMs: number): Promise<string[]> {
+  const { socketPath } = trial
   const wrong: string[] = []
   for (const [name, attack] of Object.entries(frameAttacks)) {
-    scene.reportProgress(name)
+    trial.reportProgress(name)
     const raw = await RawConnection.connectAs(socketPath, 'raw')
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<string>((resolve) => {

@@ -17,29 +17,29 @@ export interface KillsSize {
   drainMs?: number
 }
 
-export function killUnderLoad(random: Random, size: KillsSize, setting: TrialOptions) {
+export function killUnderLoad(random: Random, size: KillsSize, options: TrialOptions) {
   const { cycles, msMax = Number.POSITIVE_INFINITY, drainMs } = size
-  return inTrial(setting, async (scene) => {
+  return inTrial(options, async (trial) => {
     const from = performance.now()
     const history = new MessageHistory()
-    let daemon = await scene.startDaemon()
-    const load = await Load.start(scene, history, random)
+    let daemon = await trial.startDaemon()
+    const load = await Load.start(trial, history, random)
     let kills = 0
     while (kills < cycles && performance.now() - from < msMax) {
       await sleep(random.below(loadMsMax))
       await daemon.end('SIGKILL')
-      scene.reportProgress(`kill ${++kills} of ${cycles}, ${history.acked} messages acknowledged`)
+      trial.reportProgress(`kill ${++kills} of ${cycles}, ${history.acked} messages acknowledged`)
       if (random.next() < earlyShare) {
-        const early = scene.spawnDaemon()
+        const early = trial.spawnDaemon()
         await sleep(random.below(earlyMsMax))
         await early.end('SIGKILL')
       }
-      load.changeWays()
-      daemon = await scene.startDaemon()
+      load.switchReceivers()
+      daemon = await trial.startDaemon()
     }
     await load.finish(drainMs)
     await daemon.stop()
-    const { messages, integrity } = readStored(scene)
+    const { messages, integrity } = readStored(trial)
     return {
       cycles: kills,
       acked: history.acked,

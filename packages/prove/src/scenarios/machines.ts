@@ -41,8 +41,8 @@ export function findPostgres(): { programs: string } | { reason: string } {
   return { programs }
 }
 
-export function killSharingMachines(random: Random, programs: string, size: MachinesSize, setting: TrialOptions) {
-  return inTrial(setting, (here) => inTrial(setting, (there) => run(random, programs, size, { here, there })))
+export function killSharingMachines(random: Random, programs: string, size: MachinesSize, options: TrialOptions) {
+  return inTrial(options, (here) => inTrial(options, (there) => run(random, programs, size, { here, there })))
 }
 
 interface Machines {
@@ -88,14 +88,14 @@ async function run(random: Random, programs: string, size: MachinesSize, { here,
   }
 }
 
-async function makeServer(programs: string, scene: Trial): Promise<string> {
-  const folder = join(scene.dataDir, 'postgres')
+async function makeServer(programs: string, trial: Trial): Promise<string> {
+  const folder = join(trial.dataDir, 'postgres')
   mkdirSync(folder, { mode: 0o700 })
   await initializeServer(programs, folder)
   setSmallServer(folder)
-  scene.onDispose(() => endServer(programs, folder))
+  trial.onDispose(() => endServer(programs, folder))
   await startServer(programs, folder)
-  scene.reportProgress('the server runs')
+  trial.reportProgress('the server runs')
   return folder
 }
 
@@ -124,9 +124,9 @@ async function startAgain(programs: string, folder: string): Promise<void> {
   }
 }
 
-async function killDaemon(scene: Trial, daemon: DaemonProcess): Promise<DaemonProcess> {
+async function killDaemon(trial: Trial, daemon: DaemonProcess): Promise<DaemonProcess> {
   await daemon.end('SIGKILL')
-  return scene.startDaemon()
+  return trial.startDaemon()
 }
 
 /** Stops both daemons, and compares the messages that they have stored, as far as both have them. */

@@ -19,35 +19,35 @@ const [loadMs, killMsMax] = [300, 250]
 /** Minimum age of what is pruned, in milliseconds: everything that is read and finished may go. */
 const olderMs = 1
 
-/** `cutOff`: prunings that were killed before they had answered. `pruned`: messages that the archive has in the end. */
-export function pruneUnderKills(random: Random, size: PrunesSize, setting: TrialOptions) {
+/** `interruptedPrunings`: prunings that were killed before they had answered. `pruned`: messages that the archive has in the end. */
+export function pruneUnderKills(random: Random, size: PrunesSize, options: TrialOptions) {
   const { kills, msMax = Number.POSITIVE_INFINITY } = size
-  return inTrial(setting, async (scene) => {
+  return inTrial(options, async (trial) => {
     const from = performance.now()
     const history = new MessageHistory()
-    let daemon = await scene.startDaemon()
-    const load = await Load.start(scene, history, random)
-    let [done, cutOff] = [0, 0]
+    let daemon = await trial.startDaemon()
+    const load = await Load.start(trial, history, random)
+    let [done, interruptedPrunings] = [0, 0]
     while (done < kills && performance.now() - from < msMax) {
       await sleep(loadMs)
-      const isCutOff = await pruneFor(scene, random.below(killMsMax))
+      const isInterrupted = await pruneFor(trial, random.below(killMsMax))
       await daemon.end('SIGKILL')
-      if (isCutOff) cutOff++
-      scene.reportProgress(`kill ${++done} of ${kills}, ${history.acked} messages acknowledged`)
-      load.changeWays()
-      daemon = await scene.startDaemon()
+      if (isInterrupted) interruptedPrunings++
+      trial.reportProgress(`kill ${++done} of ${kills}, ${history.acked} messages acknowledged`)
+      load.switchReceivers()
+      daemon = await trial.startDaemon()
     }
     await load.finish()
-    scene.reportProgress('the last pruning')
-    await pruneFor(scene)
+    trial.reportProgress('the last pruning')
+    await pruneFor(trial)
     await daemon.stop()
-    const { messages, pruned, integrity } = readStored(scene)
+    const { messages, pruned, integrity } = readStored(trial)
     return {
       kills: done,
-      cutOff,
+      interruptedPrunings,
       acked: history.acked,
       pruned,
-      fileMb: statSync(scene.databasePath).size / 1024 ** 2,
+      fileMb: statSync(trial.databasePath).size / 1024 ** 2,
       integrity,
       faults: history.faults(messages),
       clientErrors: load.errors,

@@ -21,14 +21,14 @@ const callsEach = 4
 const backMsMax = waitLimitMs('prove')
 const pauseMsMax = 20
 
-export function restartUnderSessions(random: Random, restarts: number, setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
-    let daemon = await scene.startDaemon()
+export function restartUnderSessions(random: Random, restarts: number, options: TrialOptions) {
+  return inTrial(options, async (trial) => {
+    let daemon = await trial.startDaemon()
     const history = new MessageHistory()
     const faults: string[] = []
-    const [ada, bob] = [await openPipe(scene, 'Ada'), await openPipe(scene, 'Bob')]
-    const cat = await connectClient(scene, 'Cat', { faults })
-    const dan = await connectClient(scene, 'Dan', { faults })
+    const [ada, bob] = [await openPipe(trial, 'Ada'), await openPipe(trial, 'Bob')]
+    const cat = await connectClient(trial, 'Cat', { faults })
+    const dan = await connectClient(trial, 'Dan', { faults })
     dan.on('message', ({ content }) => history.recordShown('Dan', content))
     for (let n = 1; n <= restarts; n++) {
       const calls = Array.from({ length: callsEach }, async () => {
@@ -40,22 +40,22 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
       })
       await sleep(random.below(pauseMsMax))
       await daemon.end(n % 2 === 0 ? 'SIGTERM' : 'SIGKILL')
-      daemon = await scene.startDaemon()
+      daemon = await trial.startDaemon()
       await Promise.all(calls)
       for (const [pipe, name] of [
         [ada, 'Ada'],
         [bob, 'Bob'],
       ] as const)
-        faults.push(...(await waitUntilConnected(scene, pipe, name)))
-      scene.reportProgress(`restart ${n} of ${restarts}, ${history.acked} calls answered`)
+        faults.push(...(await waitUntilConnected(trial, pipe, name)))
+      trial.reportProgress(`restart ${n} of ${restarts}, ${history.acked} calls answered`)
     }
     await readAll(bob, history)
-    await drain(scene, history)
+    await drain(trial, history)
     await cat.disconnect()
     await dan.disconnect()
     const { code } = await daemon.end('SIGTERM')
     if (code !== 0) faults.push(`the last daemon ended with ${code}: ${daemon.errors}`)
-    const { messages, integrity } = readStored(scene)
+    const { messages, integrity } = readStored(trial)
     const { sends, acked, shown } = history
     // Calls that are in flight together on one pipe have no order, so "out of order" is no fault in this trial.
     const found = history.faults(messages).filter((fault) => !fault.includes('out of order'))
@@ -63,8 +63,8 @@ export function restartUnderSessions(random: Random, restarts: number, setting: 
   })
 }
 
-async function openPipe(scene: Trial, name: string): Promise<RawPipe> {
-  const { dataDir, relay } = scene
+async function openPipe(trial: Trial, name: string): Promise<RawPipe> {
+  const { dataDir, relay } = trial
   const env = {
     ...environmentWithoutRelay(),
     HOME: dataDir,
@@ -73,9 +73,9 @@ async function openPipe(scene: Trial, name: string): Promise<RawPipe> {
     RELAY_AGENT_NAME: name,
   }
   const pipe = new RawPipe([relay.launcher, 'mcp', 'serve'], env, dataDir)
-  scene.onDispose(() => pipe.end())
+  trial.onDispose(() => pipe.end())
   await pipe.initialize(name)
-  await waitUntilConnected(scene, pipe, name)
+  await waitUntilConnected(trial, pipe, name)
   return pipe
 }
 
@@ -98,9 +98,9 @@ async function sendByClient(client: RelayClient, send: RecordedSend): Promise<vo
  * Waits until an MCP pipe is connected again; returns a fault if it does not reconnect. A daemon's first session loads the MCP server, which may take longer
  * than a call waits.
  */
-async function waitUntilConnected(scene: Trial, pipe: RawPipe, name: string): Promise<string[]> {
+async function waitUntilConnected(trial: Trial, pipe: RawPipe, name: string): Promise<string[]> {
   let text = ''
-  for (const from = performance.now(); performance.now() - from < backMsMax && !scene.isOver; ) {
+  for (const from = performance.now(); performance.now() - from < backMsMax && !trial.isOver; ) {
     text = await pipe.call('relay_status')
     if (text.includes('Connected: Yes')) break
     await sleep(50)
@@ -119,11 +119,11 @@ async function readAll(pipe: RawPipe, history: MessageHistory): Promise<void> {
 }
 
 /** Waits until the receiving client has been shown all messages whose senders got an acknowledgement. */
-async function drain(scene: Trial, { sends, shown }: MessageHistory): Promise<void> {
+async function drain(trial: Trial, { sends, shown }: MessageHistory): Promise<void> {
   const due = sends.filter(({ to, outcome }) => to === 'Dan' && outcome === 'acked').length
   const from = performance.now()
   while (shown.filter(({ by }) => by === 'Dan').length < due && performance.now() - from < backMsMax) {
-    if (scene.isOver) return
+    if (trial.isOver) return
     await sleep(20)
   }
   // Waits a moment, so that messages that were stored without an acknowledgement can be shown too.

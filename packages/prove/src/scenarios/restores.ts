@@ -21,59 +21,67 @@ const loadMs = 300
 /** Earliest time of a kill, as a share of the time that a whole restore takes: before that, only Node itself starts. */
 const startShare = 0.3
 
-/** `cutOff`: restorings that were killed before they had ended. `restored`: messages in all restored workspaces. */
-export function restoreBackups(random: Random, size: RestoresSize, setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
+/** `interruptedRestores`: restorings that were killed before they had ended. `restored`: messages in all restored workspaces. */
+export function restoreBackups(random: Random, size: RestoresSize, options: TrialOptions) {
+  return inTrial(options, async (trial) => {
     const history = new MessageHistory()
-    const daemon = await scene.startDaemon()
-    const load = await Load.start(scene, history, random)
+    const daemon = await trial.startDaemon()
+    const load = await Load.start(trial, history, random)
     const made: MadeBackup[] = []
     const faults: string[] = []
     while (made.length < size.backups) {
       await sleep(loadMs)
-      const path = join(scene.dataDir, `backup-${made.length + 1}.tar`)
+      const path = join(trial.dataDir, `backup-${made.length + 1}.tar`)
       const ackedBefore = history.ackedSends()
-      const { code, errors } = await scene.runCommand(['workspace', 'backup', path, trialProject])
+      const { code, errors } = await trial.runCommand(['workspace', 'backup', path, trialProject])
       if (code !== 0) throw new Error(`the backup ended with ${code}: ${errors}`)
       made.push({ path, ackedBefore })
-      scene.reportProgress(`backup ${made.length} of ${size.backups}, ${history.acked} messages acknowledged`)
+      trial.reportProgress(`backup ${made.length} of ${size.backups}, ${history.acked} messages acknowledged`)
     }
     await load.finish()
     await daemon.stop()
-    let [cutOff, restored, wholeMs] = [0, 0, 0]
+    let [interruptedRestores, restored, wholeMs] = [0, 0, 0]
     for (const [i, backup] of made.entries()) {
       // The first restore is not killed: it shows how long a whole restore takes.
       const killMs = i === 0 ? undefined : wholeMs * (startShare + (1 - startShare) * random.next())
-      const result = await restoreOnce(scene, backup, killMs)
+      const result = await restoreOnce(trial, backup, killMs)
       if (i === 0) wholeMs = result.ms
-      if (result.isCutOff) cutOff++
+      if (result.isInterrupted) interruptedRestores++
       restored += result.messages
       faults.push(...faultsOf(history, backup, result).map((fault) => `backup ${i + 1}: ${fault}`))
-      scene.reportProgress(`${i + 1} of ${made.length} backups restored`)
+      trial.reportProgress(`${i + 1} of ${made.length} backups restored`)
     }
-    return { backups: made.length, cutOff, acked: history.acked, restored, faults, clientErrors: load.errors }
+    return {
+      backups: made.length,
+      interruptedRestores,
+      acked: history.acked,
+      restored,
+      faults,
+      clientErrors: load.errors,
+    }
   })
 }
 
 interface Restored {
   ms: number
-  isCutOff: boolean
+  isInterrupted: boolean
   messages: number
   stored: ReturnType<typeof readStored>
 }
 
 /** Restores a backup in a data directory of its own. If the command was killed before the workspace was in its place, runs it again. */
-async function restoreOnce(scene: Trial, { path }: MadeBackup, killMs?: number): Promise<Restored> {
+async function restoreOnce(trial: Trial, { path }: MadeBackup, killMs?: number): Promise<Restored> {
   const dataDir = `${path}.restored`
   mkdirSync(dataDir, { mode: 0o700 })
   const restore = ['workspace', 'restore', path, trialProject]
-  const first = await scene.runCommand(restore, { dataDir, killMs })
-  const isCutOff = first.code === null
-  const last = isCutOff && !existsSync(databasePathIn(dataDir)) ? await scene.runCommand(restore, { dataDir }) : first
+  const first = await trial.runCommand(restore, { dataDir, killMs })
+  const isInterrupted = first.code === null
+  const last =
+    isInterrupted && !existsSync(databasePathIn(dataDir)) ? await trial.runCommand(restore, { dataDir }) : first
   if (!existsSync(databasePathIn(dataDir)))
     throw new Error(`nothing was restored, and the command ended with ${last.code}: ${last.errors}`)
-  const stored = readStored(scene, databasePathIn(dataDir))
-  return { ms: first.ms, isCutOff, messages: stored.messages.length, stored }
+  const stored = readStored(trial, databasePathIn(dataDir))
+  return { ms: first.ms, isInterrupted, messages: stored.messages.length, stored }
 }
 
 function faultsOf(history: MessageHistory, { ackedBefore }: MadeBackup, { stored }: Restored): string[] {

@@ -19,29 +19,29 @@ export const stalledReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as c
  * Stalls all readers at once on one daemon, since each may cost the daemon only a little memory. The reader `away` stays away longer than the daemon waits with
  * its goodbye.
  */
-export function stallReaders(offeredMb: number, readers: readonly Reader[], setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
-    const daemon = await scene.startDaemon()
-    const witness = await Witness.start(scene)
-    const sender = await RawConnection.connectAs(scene.socketPath, 'sender')
+export function stallReaders(offeredMb: number, readers: readonly Reader[], options: TrialOptions) {
+  return inTrial(options, async (trial) => {
+    const daemon = await trial.startDaemon()
+    const witness = await Witness.start(trial)
+    const sender = await RawConnection.connectAs(trial.socketPath, 'sender')
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
     const calm = new MemoryMeter(daemon)
-    const quiet = await measureQuietTraffic(scene, sender, witness, Math.max(300, Math.min(1_000, count)))
+    const quiet = await measureQuietTraffic(trial, sender, witness, Math.max(300, Math.min(1_000, count)))
     // The peak memory, which is compared with the peak of the stalled phase: a single reading would depend on when memory was last collected.
     const rssMbBefore = calm.stop()
     const meter = new MemoryMeter(daemon)
-    const stalled = await Promise.all(readers.map((name) => RawConnection.connectAs(scene.socketPath, name)))
+    const stalled = await Promise.all(readers.map((name) => RawConnection.connectAs(trial.socketPath, name)))
     await Promise.all(stalled.map((raw) => raw.call('channel.join', { channel: '#flood', create: true })))
     const from = performance.now()
     for (const [i, raw] of stalled.entries()) stopReading(raw, readers[i] as Reader, count)
     // The readers may be cut off long before a slow machine has offered all.
-    const offered = offer(scene, sender, '#flood', count).then(() => witness.report())
+    const offered = offer(trial, sender, '#flood', count).then(() => witness.report())
     const [busy, { cutOffSeconds, goodbyes }] = await Promise.all([
       offered,
-      waitForCutOff(scene, offered, stalled, readers, from),
+      waitForCutOff(trial, offered, stalled, readers, from),
     ])
     const rssMbMax = meter.stop()
-    const missed = await findMissed(scene, readers, count)
+    const missed = await findMissed(trial, readers, count)
     const { failures } = await witness.end()
     const seconds = (performance.now() - from) / 1000
     return {
@@ -64,16 +64,16 @@ type Reader = (typeof stalledReaders)[number]
 
 /** Sends the same traffic to a reader that does read. The daemon's memory and the speed of the witness's calls are then the measure for the stalled phase. */
 async function measureQuietTraffic(
-  scene: Trial,
+  trial: Trial,
   sender: RawConnection,
   witness: Witness,
   count: number,
 ): Promise<WitnessReport> {
-  const reader = await RawConnection.connectAs(scene.socketPath, 'calm')
+  const reader = await RawConnection.connectAs(trial.socketPath, 'calm')
   reader.onFrame = () => {}
   await reader.call('channel.join', { channel: '#quiet', create: true })
   await Promise.all([reader.call('inbox.follow', {}), reader.call('event.follow', { since: 0 })])
-  await offer(scene, sender, '#quiet', count)
+  await offer(trial, sender, '#quiet', count)
   await takeInbox(reader)
   await reader.end()
   return witness.report()
@@ -95,7 +95,7 @@ function stopReading(raw: RawConnection, reader: Reader, count: number): void {
   if (reader === 'pings') raw.write(frameOf('PING', 'p', {}).repeat(100_000))
 }
 
-async function offer(scene: Trial, sender: RawConnection, channel: string, count: number): Promise<void> {
+async function offer(trial: Trial, sender: RawConnection, channel: string, count: number): Promise<void> {
   await sender.call('channel.join', { channel, create: true })
   const padding = 'x'.repeat(bodyBytes)
   let next = 1
@@ -105,7 +105,7 @@ async function offer(scene: Trial, sender: RawConnection, channel: string, count
       const body = messageBody('sender', channel, n, padding)
       const { type, payload } = await sender.call('message.send', { to: channel, body })
       if (type !== 'ACK') throw new Error(`${channel} ${n}: ${JSON.stringify(payload)}`)
-      if (n % 10 === 0) scene.reportProgress(`${n} of ${count} messages of 100 KB offered in ${channel}`)
+      if (n % 10 === 0) trial.reportProgress(`${n} of ${count} messages of 100 KB offered in ${channel}`)
     }
   }
   await Promise.all(Array.from({ length: 8 }, lane))
@@ -113,7 +113,7 @@ async function offer(scene: Trial, sender: RawConnection, channel: string, count
 
 /** Asks the daemon who is online: a reader that it has cut off is not. Such a reader then reads on, because the daemon waits some seconds with its goodbye. */
 async function waitForCutOff(
-  scene: Trial,
+  trial: Trial,
   offered: Promise<unknown>,
   stalled: RawConnection[],
   readers: readonly Reader[],
@@ -123,7 +123,7 @@ async function waitForCutOff(
   const cutOffSeconds: Record<string, number> = {}
   const goodbyes: Record<string, string | undefined> = {}
   const reading: Promise<void>[] = []
-  const asker = await RawConnection.connectAs(scene.socketPath, 'asker')
+  const asker = await RawConnection.connectAs(trial.socketPath, 'asker')
   let deadline = Number.POSITIVE_INFINITY
   offered.then(
     () => {
@@ -140,7 +140,7 @@ async function waitForCutOff(
       if (there.has(name) || cutOffSeconds[name] !== undefined) continue
       cutOffSeconds[name] = Math.round((performance.now() - from) / 100) / 10
       reading.push(readOn(stalled[i] as RawConnection, name, goodbyes))
-      scene.reportProgress(`${reading.length} of ${readers.length} who do not read are cut off`)
+      trial.reportProgress(`${reading.length} of ${readers.length} who do not read are cut off`)
     }
     await sleep(50)
   }
@@ -165,14 +165,14 @@ async function readOn(raw: RawConnection, reader: Reader, goodbyes: Record<strin
 
 /** Returns, per reader, the messages that were missing, doubled or out of order when the reader came back. */
 async function findMissed(
-  scene: Trial,
+  trial: Trial,
   readers: readonly Reader[],
   count: number,
 ): Promise<Record<string, string | undefined>> {
   const missed: Record<string, string | undefined> = {}
   for (const reader of readers) {
-    scene.reportProgress(`${reader} comes back`)
-    const raw = await RawConnection.connectAs(scene.socketPath, reader)
+    trial.reportProgress(`${reader} comes back`)
+    const raw = await RawConnection.connectAs(trial.socketPath, reader)
     const found = reader === 'events' ? await takeEvents(raw) : await takeInbox(raw)
     const wrong = found.findIndex((n, i) => n !== i + 1)
     if (found.length !== count || wrong >= 0)

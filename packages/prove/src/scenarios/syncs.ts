@@ -17,12 +17,12 @@ import {
 export const senderCount = 8
 
 /** Traces `count` acknowledgements with strace. For each, the order must be: entry written to the log, log synced, acknowledgement sent. */
-export function traceAcks(count: number, setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
-    const trace = join(scene.dataDir, 'trace')
-    const daemon = await scene.startDaemon({ wrapper: straceArgs(trace) })
+export function traceAcks(count: number, options: TrialOptions) {
+  return inTrial(options, async (trial) => {
+    const trace = join(trial.dataDir, 'trace')
+    const daemon = await trial.startDaemon({ wrapper: straceArgs(trace) })
     const history = new MessageHistory()
-    const sent = await sendUnderLoad(scene, history, () => history.sends.length < count)
+    const sent = await sendUnderLoad(trial, history, () => history.sends.length < count)
     await daemon.end('SIGTERM')
     const calls = readTrace(trace)
     const acked = new Map<string, SystemCall>()
@@ -56,22 +56,22 @@ function faultOf(id: string, calls: SystemCall[], ack: SystemCall | undefined): 
 const unsureCodes = ['fault', 'store.replaced', 'daemon.stopping']
 
 /** Sends messages while `goesOn` returns true; returns the ids of the acknowledged commands. */
-export async function sendUnderLoad(scene: Trial, history: MessageHistory, goesOn: () => boolean): Promise<string[]> {
+export async function sendUnderLoad(trial: Trial, history: MessageHistory, goesOn: () => boolean): Promise<string[]> {
   const acked: string[] = []
   const lane = async (name: string) => {
-    const raw = await RawConnection.connectAs(scene.socketPath, name)
+    const raw = await RawConnection.connectAs(trial.socketPath, name)
     while (goesOn() && !raw.isClosed) {
       const send = history.recordSend(name, 'to')
       const { type, id, payload } = await raw.call('message.send', { to: 'to', body: messageBody(name, 'to', send.n) })
       if (type === 'ACK') {
         send.outcome = 'acked'
         acked.push(id)
-        scene.reportProgress(`${acked.length} messages acknowledged`)
+        trial.reportProgress(`${acked.length} messages acknowledged`)
       } else if (type === 'ERROR' && !unsureCodes.includes(payload.code)) send.outcome = 'refused'
     }
     await raw.end()
   }
-  const receiver = await RawConnection.connectAs(scene.socketPath, 'to').catch(() => undefined)
+  const receiver = await RawConnection.connectAs(trial.socketPath, 'to').catch(() => undefined)
   // Connections may fail here: a daemon that ends while the senders connect welcomes nobody.
   if (receiver) await Promise.allSettled(Array.from({ length: senderCount }, (_, i) => lane(`from-${i}`)))
   await receiver?.end()

@@ -10,13 +10,13 @@ export interface WakesSize {
 }
 
 /** `p50Ms`: the time from a question to its answer, the median; `maxMs`: the longest. */
-export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: TrialOptions) {
-  return inTrial(setting, async (scene) => {
-    await scene.startDaemon()
+export function askAndAnswer({ questions, wakeMs }: WakesSize, options: TrialOptions) {
+  return inTrial(options, async (trial) => {
+    await trial.startDaemon()
     const faults: string[] = []
-    const asker = await connectClient(scene, 'asker', { faults })
-    const answerer = await connectClient(scene, 'answerer', { faults })
-    const failed = (error: Error) => scene.isOver || faults.push(`the answer was not sent: ${error.message}`)
+    const asker = await connectClient(trial, 'asker', { faults })
+    const answerer = await connectClient(trial, 'answerer', { faults })
+    const failed = (error: Error) => trial.isOver || faults.push(`the answer was not sent: ${error.message}`)
     answerer.on('message', ({ id, content }) => {
       answerer.call('message.send', { replyTo: id, body: `answer to ${content}` }).catch(failed)
     })
@@ -30,7 +30,7 @@ export function askAndAnswer({ questions, wakeMs }: WakesSize, setting: TrialOpt
       } catch (error) {
         faults.push(`question ${n} woke nobody, or its answer did not: ${(error as Error).message}`)
       }
-      scene.reportProgress(`question ${n} of ${questions}`)
+      trial.reportProgress(`question ${n} of ${questions}`)
     }
     tookMs.sort((a, b) => a - b)
     const [p50Ms = Number.NaN, maxMs = Number.NaN] = [tookMs[tookMs.length >> 1], tookMs.at(-1)]
