@@ -10,7 +10,7 @@ import { Line } from './parts/line.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
-import { connection, learnAgain, logOut, typed } from './store/connection.ts'
+import { connection, logOut, reloadLoginData, typed } from './store/connection.ts'
 import { isHelpOpen, isPaletteOpen, isSearchOpen } from './store/keys.ts'
 import { pathOf } from './store/own-place.ts'
 import { go, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
@@ -90,7 +90,7 @@ function Workspaces() {
       className="brand-name"
       aria-label="Workspace"
       value={view === 'everywhere' ? '' : workspace}
-      onFocus={() => void learnAgain()}
+      onFocus={() => void reloadLoginData()}
       onChange={({ target }) => (target.value === '' ? go('everywhere') : location.assign(pathOf(target.value)))}
     >
       {[...new Set([workspace, ...workspaces])].sort().map((name) => (

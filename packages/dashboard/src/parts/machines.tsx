@@ -3,7 +3,7 @@
 import { type OutputOf, requestKinds } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
-import { client, connection, learnAgain, typed } from '../store/connection.ts'
+import { client, connection, reloadLoginData, typed } from '../store/connection.ts'
 import type { Tone } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
@@ -26,7 +26,7 @@ async function ask(): Promise<void> {
   const before = listed.value.trouble
   listed.set(await client.call('machine.list', {}))
   // The page's list of workspaces shows the same trouble, if the login may see it. So a change of the trouble loads that list again, too.
-  if (listed.value.trouble !== before) await learnAgain()
+  if (listed.value.trouble !== before) await reloadLoginData()
 }
 
 /** Loads the list of machines and then polls it, since a machine may come or go without an event. */

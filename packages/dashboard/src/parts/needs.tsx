@@ -7,8 +7,8 @@ import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
 import { draftOf } from '../store/drafts.ts'
 import { needs, type ShownNeed, snoozed } from '../store/needs.ts'
 import { linkTo } from '../store/page-address.ts'
-import { putOffUntil, snoozeMs } from '../store/put-off.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
+import { snoozeMs, snoozeUntil } from '../store/snoozes.ts'
 import { workAgain } from '../store/worker-acts.ts'
 import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
 import { useAttempt } from './attempt.ts'
@@ -177,7 +177,7 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
   const { kind, key, message, approval } = need
   const { client, name, path, hint } = useWorkplace()
   const snooze = (): void => {
-    putOffUntil(name, key, Date.now() + snoozeMs)
+    snoozeUntil(name, key, Date.now() + snoozeMs)
     hint()
   }
   // Dismisses the need up to the message that the row shows. For messages that came later, the need stays.

@@ -3,7 +3,7 @@
 import { splitCommandLine } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { client, connection, learnAgain } from '../store/connection.ts'
+import { client, connection, reloadLoginData } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
 import { leaveFromHere, linkTo } from '../store/page-address.ts'
 import { useAttempt } from './attempt.ts'
@@ -16,7 +16,7 @@ export function Spawn() {
   const { why, isBusy, attempt } = useAttempt()
   const [chosen, setChosen] = useState<string>()
   const cli = chosen ?? clis[0] ?? 'plain'
-  useEffect(() => void learnAgain(), [])
+  useEffect(() => void reloadLoginData(), [])
   const spawn = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)

@@ -3,7 +3,7 @@
 import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { client, connection, learnAgain } from '../store/connection.ts'
+import { client, connection, reloadLoginData } from '../store/connection.ts'
 import { byPlace, fleet } from '../store/fleet.ts'
 import { leaveFromHere, linkTo, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
@@ -47,7 +47,7 @@ export function StartRun() {
 function Form({ begun }: { begun: Begun }) {
   const [harness, setHarness] = useState<HarnessName | undefined>(begun.harness)
   const { why, attempt } = useAttempt()
-  useEffect(() => void learnAgain(), [])
+  useEffect(() => void reloadLoginData(), [])
   const start = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)

@@ -118,7 +118,7 @@ async function onlyOther(): Promise<string | undefined> {
 }
 
 /** Requests again what the daemon told the page at login: since then a workspace may have been created, or a CLI installed. */
-export async function learnAgain(): Promise<void> {
+export async function reloadLoginData(): Promise<void> {
   const answer = await session()
   if (!answer?.ok) return
   const { workspaces, faults = [], clis = [], directory } = await answer.json()

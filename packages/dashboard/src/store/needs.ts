@@ -1,5 +1,5 @@
 // The person's needs (things that wait for the person) as the daemon lists them, the same in every browser; and how the page announces them while nobody looks
-// at it: by a count in the title and, if allowed, by a notification. Snoozed needs are in put-off.ts.
+// at it: by a count in the title and, if allowed, by a notification. Snoozed needs are in snoozes.ts.
 
 import {
   isAddressedTo,
@@ -15,8 +15,8 @@ import { conversationOf, isDirect } from './conversations.ts'
 import { onEvents } from './events.ts'
 import { fleet } from './fleet.ts'
 import { chosenWorkspace } from './own-place.ts'
-import { putOffIn } from './put-off.ts'
 import { keepSame, Refresh } from './refresh.ts'
+import { snoozesIn } from './snoozes.ts'
 
 /** A need that carries the approval itself in place of its id. */
 export interface ShownNeed extends Omit<Need, 'approval'> {
@@ -34,7 +34,7 @@ const refresh = new Refresh(ask, { minMs: 150, idleMs: 15_000 })
 export function followNeeds(): void {
   fleet.listen(hintNeeds)
   approvals.listen(look)
-  if (chosenWorkspace !== undefined) putOffIn(chosenWorkspace).listen(look)
+  if (chosenWorkspace !== undefined) snoozesIn(chosenWorkspace).listen(look)
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
   needs.listen(() => {
     const { workspace } = connection.value
@@ -79,8 +79,8 @@ export function joinedNeeds(
     const approval = open.get(id)
     return approval ? [{ ...need, approval }] : []
   })
-  const putOff = putOffIn(workspace).value
-  const shown = all.filter(({ key }) => (putOff.get(key) ?? 0) <= Date.now())
+  const snoozes = snoozesIn(workspace).value
+  const shown = all.filter(({ key }) => (snoozes.get(key) ?? 0) <= Date.now())
   return { needs: shown, snoozed: all.length - shown.length }
 }
 
