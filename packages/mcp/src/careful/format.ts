@@ -113,10 +113,10 @@ export function nestEntry(path: readonly string[], slot: EntrySlot, value: unkno
 export class FileUntouchedError extends Error {
   readonly isContentFault: boolean
 
-  constructor(why: string, isConfig = false) {
+  constructor(why: string, isContentFault = false) {
     super(why)
     this.name = 'FileUntouchedError'
-    this.isContentFault = isConfig
+    this.isContentFault = isContentFault
   }
 }
 

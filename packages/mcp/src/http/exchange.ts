@@ -17,7 +17,7 @@ export interface HttpCaller {
    * Opens a session of the relay as the agent that the request names. Without a name, `session` (MCP 2024 and 2025) gets an agent once the client has
    * introduced itself, and `stateless` (MCP 2026) acts as nobody.
    */
-  open(era: 'session' | 'stateless'): Promise<RelaySession>
+  open(kind: 'session' | 'stateless'): Promise<RelaySession>
   /** Returns the caller that acts as this token's agent, in the same workspace; throws if the token is not valid there. */
   withAgentToken(token: string): HttpCaller
   /** The only toolset that the caller may have; unset if it may choose. */
@@ -34,7 +34,7 @@ export interface RelaySession {
   /** Opens the turn of one tools/call. A repeated call has the same `id`, by which it is recognized. */
   turn(id: string): Turn
   /** Lets other sessions of the agent have the messages that this session was given and has not read: its client seems gone without closing the session. */
-  letGo(): void
+  releaseHandedMessages(): void
 }
 
 export interface HttpExchange {

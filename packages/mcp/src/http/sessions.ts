@@ -117,7 +117,7 @@ class HttpSession {
       void answerLeft.then(() => {
         this.#openStreams--
         this.#transport.closeStandaloneSSEStream()
-        this.#relay.letGo()
+        this.#relay.releaseHandedMessages()
       })
     }
     return response

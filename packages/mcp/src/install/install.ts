@@ -195,12 +195,12 @@ export function attemptEdit(
     const changed = made ?? edits.find(({ status }) => status === 'changed')
     return { ...base, status: changed?.status ?? 'unchanged', backup: edits[0]?.backup, exit: 0 }
   } catch (error) {
-    const isConfig = error instanceof FileUntouchedError && error.isContentFault
+    const isContentFault = error instanceof FileUntouchedError && error.isContentFault
     return {
       ...base,
       status: 'failed',
       why: failureText(error),
-      ...(isConfig ? { snippet: '', exit: 78 } : { exit: 1 }),
+      ...(isContentFault ? { snippet: '', exit: 78 } : { exit: 1 }),
     }
   }
 }

@@ -13,7 +13,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { answerBytesMax, cleanValueForModel, clipText, itemsThatFit } from '../text.ts'
+import { cleanValueForModel, clipText, itemsThatFit } from '../text.ts'
 import { defineEnvelopeTool, defineTool, type Tool, type ToolAnswer, toolListing } from './tool.ts'
 
 /** Maximum length in bytes of an action's description, which is in the context of every agent that may call the action. */
@@ -31,7 +31,9 @@ const daemonActionsMax = 8
  * Maximum length in characters of an action's schema in the list. A larger one would fill the context of every agent; such an action is called by
  * actions_invoke.
  */
-const schemaBytesMax = 16 * 1024
+const schemaCharsMax = 16 * 1024
+/** Maximum length in characters of an action's result as JSON. Of a longer one, only a preview is shown. */
+const envelopeCharsMax = 32 * 1024
 /** Maximum length in bytes of the preview of an output that is too long to show. */
 const previewBytesMax = 4 * 1024
 
@@ -42,7 +44,7 @@ function envelopeAnswer(envelope: ActionEnvelope): ToolAnswer {
 
 function fitEnvelope(envelope: ActionEnvelope): object {
   const json = JSON.stringify(envelope)
-  if (json.length <= answerBytesMax || !envelope.ok) return envelope
+  if (json.length <= envelopeCharsMax || !envelope.ok) return envelope
   const { ok, action, invocationId, output } = envelope
   const note = `The output has ${json.length} characters, which is too long to show. Ask the action for less, or for a file.`
   return { ok, action, invocationId, note, preview: clipText(JSON.stringify(output), previewBytesMax) }
@@ -69,7 +71,7 @@ const actionsListTool = defineEnvelopeTool({
 
 function withoutLongSchemas({ inputSchema, outputSchema, ...rest }: ActionInfo): Partial<ActionInfo> {
   const short = (schema: Record<string, unknown> | undefined) =>
-    schema === undefined || sizeOf(schema) > schemaBytesMax ? undefined : schema
+    schema === undefined || sizeOf(schema) > schemaCharsMax ? undefined : schema
   return { ...rest, inputSchema: short(inputSchema), outputSchema: short(outputSchema) }
 }
 
@@ -153,7 +155,7 @@ function cachedListing(action: ActionInfo): ListedTool | undefined {
 
 function actionListing({ name, tool, description, inputSchema }: ActionInfo): ListedTool | undefined {
   const input = withoutHostFields(inputSchema)
-  if (!isObjectSchema(input) || sizeOf(input) > schemaBytesMax) return undefined
+  if (!isObjectSchema(input) || sizeOf(input) > schemaCharsMax) return undefined
   return {
     name: tool,
     title: name,

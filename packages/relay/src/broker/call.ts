@@ -73,10 +73,10 @@ export function actorOf({ by, session }: CallContext): string {
 }
 
 /** Whether the agent's CLI made the call and not its model, for example by a hook: such a call does not prove that the model has read earlier messages. */
-export function isCallOfHost(op: OperationName, input: unknown): boolean {
-  const { byHost } = operations[op] as OperationRule
+export function isCallByHook(op: OperationName, input: unknown): boolean {
+  const { byHook } = operations[op] as OperationRule
   const known: readonly unknown[] = hostRoutes
-  return byHost === 'always' || (byHost === 'by route' && known.includes((input as { route?: unknown }).route))
+  return byHook === 'always' || (byHook === 'by route' && known.includes((input as { route?: unknown }).route))
 }
 
 export function readerOf(asking: CallContext): Reader & { agent: string } {

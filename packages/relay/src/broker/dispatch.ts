@@ -20,7 +20,7 @@ import {
   type CallAnswer,
   type CallContext,
   type DaemonInfo,
-  isCallOfHost,
+  isCallByHook,
   type SessionService,
   type Sink,
   type Watch,
@@ -80,7 +80,7 @@ export class Dispatch implements DaemonCallScope {
       // A model's messages are marked by `beginTurn`, once for all calls of a turn. A call by the CLI itself, such as a hook's, does not prove that the model
       // has read them.
       const settled =
-        session.standing.kind === 'model' || isCallOfHost(name, parsed) ? undefined : this.#markEarlierRead(session)
+        session.standing.kind === 'model' || isCallByHook(name, parsed) ? undefined : this.#markEarlierRead(session)
       const digest = (stored?: Stored) => (stored ? digestToStore(name, input, stored) : inputDigest(name, input))
       const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
       // A command is queued behind the command that marks messages as read, so it need not wait for it. A query reads the tables at once, so it waits.
@@ -139,7 +139,7 @@ export class Dispatch implements DaemonCallScope {
   #markEarlierRead(session: Session): Promise<void> | undefined {
     const { engine, sessions } = this.workspace
     if (session.agent === undefined) return undefined
-    const messages = sessions.takeReceived(session)
+    const messages = sessions.takeReceivedMessages(session)
     if (messages.length === 0) return undefined
     return engine
       .submit({ rule: 'inbox.read', input: { messages }, by: session.agent, cause: this.workspace.ids('d') })

@@ -17,7 +17,7 @@ import { seesAll } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
 import { dismissNeed, listNeeds } from './approvals/needs.ts'
-import { actorOf, type CallContext, causeOf, isCallOfHost, type Sink, type Watch } from './call.ts'
+import { actorOf, type CallContext, causeOf, isCallByHook, type Sink, type Watch } from './call.ts'
 import { accepted } from './commands.ts'
 import type { CommandReply } from './engine.ts'
 import type { ReadTimeLimit } from './long-reads.ts'
@@ -109,7 +109,8 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
     ),
   'inbox.offer': async (context, asking, input) => {
     const offered = await ruleHandler('inbox.offer')(context, asking, input)
-    if (isCallOfHost('inbox.offer', input)) context.workspace.sessions.recordPasted(asking.by, input.messages)
+    if (isCallByHook('inbox.offer', input))
+      context.workspace.sessions.recordShownOutsideAnswers(asking.by, input.messages)
     return offered
   },
   'event.list': ({ workspace }, { session }, { limit = limits.eventsPageDefault, ...asked }, pace) =>

@@ -32,10 +32,10 @@ const permissionKinds = {
 } as const satisfies Record<string, RequestKind>
 
 /** Whether and how the text that a person adds to an answer reaches the agent's model. */
-export type WordsDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
+export type AnswerTextDelivery = Pick<OutputOf<'approval.answer'>, 'wordsReach' | 'wordsAs'>
 
 /** The answer of a machine that has carried out another machine's request. */
-interface RequestResult extends WordsDelivery {
+interface RequestResult extends AnswerTextDelivery {
   /** For an interrupt: whether the worker's turn is over. */
   isOver: boolean
 }
@@ -75,7 +75,7 @@ export interface ReceivedRequest {
 /** The parts of a workspace that carry out requests of other machines. */
 interface RequestCarriers {
   approvals: {
-    answerForMachine(asked: ReceivedRequest, input: ParsedInputOf<'approval.answer'>): Promise<WordsDelivery>
+    answerForMachine(asked: ReceivedRequest, input: ParsedInputOf<'approval.answer'>): Promise<AnswerTextDelivery>
   }
   wishes: {
     submitForMachine(
@@ -146,7 +146,7 @@ export class MachineRequests {
       | Record<string, unknown>
       | undefined
     if (!answer) throw new RefusalError('request.unanswered', { machine })
-    if (answer.done === true) return { ...wordsDeliveryOf(answer), isOver: answer.isOver === true }
+    if (answer.done === true) return { ...answerTextDeliveryOf(answer), isOver: answer.isOver === true }
     const code: RefusalCode = isRefusalCode(answer.refused) ? answer.refused : 'fault'
     // An older daemon on the other machine does not know the request, so the rule's own refusal is thrown.
     if (code === 'operation.unknown') throw new RefusalError(refused)
@@ -165,7 +165,7 @@ function awayDetails(otherMachines: OtherMachines, machine: string) {
   return lost ? { machine, lastHeard: lastHeardText(lost.since) } : { machine }
 }
 
-function wordsDeliveryOf({ wordsReach, wordsAs }: Record<string, unknown>): WordsDelivery {
+function answerTextDeliveryOf({ wordsReach, wordsAs }: Record<string, unknown>): AnswerTextDelivery {
   const isKnown = wordsAs === 'answer' || wordsAs === 'message'
   return { wordsReach: wordsReach === true, ...(isKnown ? { wordsAs } : {}) }
 }

@@ -3,7 +3,7 @@
 /** The limit in bytes as JSON: a third of the longest line of the protocol, so that the texts are read and written within one turn of the event loop. */
 const bytesMax = 4 * 1024 * 1024
 
-export class WholeTexts {
+export class WholeTextBudget {
   #left: number
 
   constructor(isAsked: boolean) {

@@ -66,7 +66,7 @@ export function decideBatch(batch: readonly PendingCommand[], deciding: Decision
     waiting.shift()
   }
   if (!taken.isCertainlyApplicable || waiting.length > 0)
-    store.tentatively(() => {
+    store.runAndRollBack(() => {
       for (const draft of taken.drafts) store.append(draft)
       for (const pending of waiting) {
         if (taken.has(pending)) continue

@@ -41,7 +41,7 @@ export class Notes {
   constructor(options: NotesOptions) {
     this.#options = options
     options.replica.onReceiptsReturned = () => this.schedule()
-    if (this.#told < this.#last) this.schedule()
+    if (this.#reported < this.#last) this.schedule()
   }
 
   get #last(): number {
@@ -49,13 +49,13 @@ export class Notes {
   }
 
   /** The number of the last entry of the local journal that was reported or had nothing to report. */
-  get #told(): number {
+  get #reported(): number {
     return Math.max(this.#passed, Number(this.#options.replica.store.meta('noted') ?? 0))
   }
 
   /** Schedules a report, to be sent within a second. */
   schedule(): void {
-    if (this.#alarm || this.#isStopped || this.#told >= this.#last) return
+    if (this.#alarm || this.#isStopped || this.#reported >= this.#last) return
     this.#alarm = this.#options.clock.after(noteMs, () => {
       this.#alarm = undefined
       void this.flush().then(() => this.schedule())
@@ -65,7 +65,7 @@ export class Notes {
   /** Reports everything that has changed up to now. Returns a refusal if that failed. */
   flush(): Promise<Refusal | undefined> {
     this.#flushed = this.#flushed
-      .then(() => this.#tell())
+      .then(() => this.#report())
       .catch((error: Error) => {
         this.#options.onTrouble(error)
         return refusal('fault', { why: error.message })
@@ -78,9 +78,9 @@ export class Notes {
     this.#alarm?.cancel()
   }
 
-  async #tell(): Promise<Refusal | undefined> {
+  async #report(): Promise<Refusal | undefined> {
     const { replica, append } = this.#options
-    for (const until = this.#last; this.#told < until && !this.#isStopped; ) {
+    for (const until = this.#last; this.#reported < until && !this.#isStopped; ) {
       const draft = this.#nextNote()
       if (!draft) continue
       const appended = await append({ position: replica.position, reads: [], drafts: [draft] })
@@ -103,7 +103,7 @@ export class Notes {
   /** Collects the receipts that changed in the next entries of the local journal, by agent and message. `through`: the last entry that was looked at. */
   #changes(): { changed: Map<string, Map<string, ReceiptChange>>; through: number } {
     const changed = new Map<string, Map<string, ReceiptChange>>()
-    let [count, through] = [0, this.#told]
+    let [count, through] = [0, this.#reported]
     for (const entry of this.#options.replica.store.local?.entriesAfter(through) ?? []) {
       count += take(changed, entry)
       through = entry.seq

@@ -5,7 +5,7 @@ import { reaches } from '@agent-relay/sdk/protocol'
 import type { OtherMachines, RemoteAgent, ReportedAgent, ReportedWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
 import { within } from '../machine/within.ts'
-import { type MachinePresence, type OwnPresence, tellPresence } from './postgres/calls.ts'
+import { type MachinePresence, type OwnPresence, reportPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { pruneKeys } from './postgres/pruning.ts'
@@ -40,7 +40,7 @@ interface WorkspacePresence {
   /** Returns the agents that are connected on this machine. Unset until this machine may broadcast them. */
   agents?(): ReportedAgent[]
   /** The agents of this machine as they were last broadcast, as JSON. */
-  told: string
+  reported: string
   /** Other machines by name. */
   others: Map<string, OtherMachine>
   listeners: ((gone: readonly string[]) => void)[]
@@ -75,7 +75,7 @@ export class Presence {
   readonly #calls: { stop(): void }
   #alarm: Alarm | undefined
   #alarmAt = Number.POSITIVE_INFINITY
-  #isTelling = false
+  #isReporting = false
   #isAgain = false
   #beats = 0
   #stamp = 0
@@ -89,17 +89,19 @@ export class Presence {
     this.#cluster = cluster
     this.#clock = clock
     this.#listener = listener
-    this.#calls = cluster.onHint(() => this.tellSoon())
+    this.#calls = cluster.onHint(() => this.reportSoon())
   }
 
   /** Begins to track who is connected in a workspace on the other machines. After `tell`, also broadcasts who is connected on this one. */
-  enter(workspace: string): Omit<OtherMachines, 'ask'> & { tell(agents: () => ReportedAgent[]): void; leave(): void } {
-    const entered: WorkspacePresence = { told: '', others: new Map(), listeners: [] }
+  enter(
+    workspace: string,
+  ): Omit<OtherMachines, 'ask'> & { report(agents: () => ReportedAgent[]): void; leave(): void } {
+    const entered: WorkspacePresence = { reported: '', others: new Map(), listeners: [] }
     this.#entered.set(workspace, entered)
     this.#closedWorkspaces.delete(workspace)
     // The stamp 0 asks for the presence of all machines, because nothing is known about this workspace yet.
     this.#stamp = 0
-    this.tellSoon()
+    this.reportSoon()
     const seen = (machine: string) => {
       const other = entered.others.get(machine)
       return other && this.#clock.steady() - other.seenAt <= silentMsMax ? other : undefined
@@ -128,14 +130,14 @@ export class Presence {
           ),
         ),
       onNews: (listener) => void entered.listeners.push(listener),
-      tell: (agents) => {
+      report: (agents) => {
         entered.agents = agents
-        this.tellSoon()
+        this.reportSoon()
       },
       leave: () => {
         this.#entered.delete(workspace)
         this.#closedWorkspaces.add(workspace)
-        this.tellSoon()
+        this.reportSoon()
       },
     }
   }
@@ -146,7 +148,7 @@ export class Presence {
   }
 
   /** Broadcasts, within milliseconds, which agents are connected on this machine. Called when an agent has connected or left. */
-  tellSoon(): void {
+  reportSoon(): void {
     this.#plan(soonMs)
   }
 
@@ -156,7 +158,7 @@ export class Presence {
     this.#entered.clear()
     if (!this.#isStopped)
       await within(
-        this.#tell().catch(() => {}),
+        this.#report().catch(() => {}),
         lastWordMs,
       )
     this.stop()
@@ -181,32 +183,32 @@ export class Presence {
 
   async #beat(): Promise<void> {
     this.#isAgain = true
-    if (this.#isTelling) return
-    this.#isTelling = true
+    if (this.#isReporting) return
+    this.#isReporting = true
     let [hasFailed, isOut] = [false, false]
     while (this.#isAgain && !this.#isStopped && !hasFailed) {
       this.#isAgain = false
       // A failed broadcast changes nothing here: what is known of other machines grows old until it no longer counts.
-      await this.#tell().catch((error) => {
+      await this.#report().catch((error) => {
         hasFailed = true
         this.#forget()
         isOut = error instanceof LoginRefused && !this.#isStopped
         if (isOut) this.stop()
       })
     }
-    this.#isTelling = false
+    this.#isReporting = false
     if (!hasFailed) this.#listener.onBeat()
     if (isOut) this.#listener.onRemoved()
     if (this.#entered.size + this.#closedWorkspaces.size > 0) this.#plan(hasFailed ? failedMs : beatMs)
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const isWhole = this.#beats++ % wholeBeats === 0
     const now = new Map(
       [...this.#entered].map(([workspace, { agents }]) => [workspace, JSON.stringify(agents?.() ?? [])]),
     )
     const here: OwnPresence[] = [...now].map(([workspace, agents]) => {
-      const isSame = !isWhole && this.#entered.get(workspace)?.told === agents
+      const isSame = !isWhole && this.#entered.get(workspace)?.reported === agents
       return { workspace, agents: isSame ? '' : agents }
     })
     const left = [...this.#closedWorkspaces]
@@ -216,16 +218,16 @@ export class Presence {
     // The answer describes the moment of the call, and this process may have been suspended before the answer came: the time of the call counts.
     const at = this.#clock.steady()
     const since = this.#beats % hearBeats === 0 || at - this.#heardAt > pauseMs ? 0 : this.#stamp
-    const { stamp, told } = await tellPresence(this.#cluster, since, here)
+    const { stamp, reported } = await reportPresence(this.#cluster, since, here)
     this.#stamp = stamp
     this.#heardAt = at
     for (const workspace of left) this.#closedWorkspaces.delete(workspace)
     for (const [workspace, agents] of now) {
       const entered = this.#entered.get(workspace)
-      if (entered) entered.told = agents
+      if (entered) entered.reported = agents
     }
     this.#refresh(at, since === 0)
-    for (const each of told) this.#hear(each, at)
+    for (const each of reported) this.#hear(each, at)
   }
 
   /**
@@ -263,7 +265,7 @@ export class Presence {
   /** Makes the next broadcast send the presence of this machine in full, and ask for that of all machines. */
   #forget(): void {
     this.#stamp = 0
-    for (const entered of this.#entered.values()) entered.told = ''
+    for (const entered of this.#entered.values()) entered.reported = ''
   }
 }
 

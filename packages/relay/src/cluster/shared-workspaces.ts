@@ -91,7 +91,7 @@ export class SharedWorkspaces {
       this.#open.set(id, opened)
       const serve = (here: LocalMachine) => {
         opened?.serve(here)
-        present.tell(() => here.agents())
+        present.report(() => here.agents())
       }
       return { engine: opened, otherMachines, serve }
     }
@@ -129,7 +129,7 @@ export class SharedWorkspaces {
 
   /** Broadcasts, within milliseconds, which agents are connected on this machine. Called when an agent has connected or left. */
   presenceChanged(): void {
-    this.#presence.tellSoon()
+    this.#presence.reportSoon()
   }
 
   /** Lists the cluster's workspaces, without those that are still being copied into it. Throws a refusal if the cluster does not answer. */

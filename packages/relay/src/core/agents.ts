@@ -4,9 +4,9 @@ import type { AgentProfile, Fact, ParsedInputOf } from '@agent-relay/sdk/protoco
 import { enterChannelFacts } from './channels.ts'
 import { claimEndFacts } from './claims.ts'
 import { broadcast, generalChannel } from './conversations.ts'
-import { findHandleOwner, readsLikeDaemon, refuseHandleClash, unmetPerson } from './handles.ts'
-import { homeElsewhere, homeHereFacts, homeKeepingName } from './homes.ts'
-import { freeNameOf, nameOnMachine, numberedName } from './name-family.ts'
+import { findHandleOwner, personNotRegisteredYet, readsLikeDaemon, refuseHandleClash } from './handles.ts'
+import { homeBlockingName, homeElsewhere, homeHereFacts } from './homes.ts'
+import { freeNameOf, numberedName, secondNameOnMachine } from './name-family.ts'
 import { nearestNames } from './nearest.ts'
 import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { AgentRow, HomeRow, NoticeRow, View, WorkerRow } from './view.ts'
@@ -51,8 +51,8 @@ export function register(view: View, command: Command<RegisterInput>): Verdict {
   if (input.proven && wanted) {
     return input.tokenUntil === undefined ? reregister(view, command, wanted) : retake(view, command, wanted)
   }
-  const isUnmetPerson = input.name === unmetPerson(view, world)
-  if (wanted?.type === 'human' || (isUnmetPerson && !input.isHolder))
+  const isNotRegisteredYet = input.name === personNotRegisteredYet(view, world)
+  if (wanted?.type === 'human' || (isNotRegisteredYet && !input.isHolder))
     return refuse('auth.denied', { why: `${input.name} is a person: show the workspace key.` })
   if (!wanted && readsLikeDaemon(input.name)) return refuse('agent.name-taken', { name: input.name })
   const owner = wanted ? undefined : findHandleOwner(view, world, input.name, input.isHolder)
@@ -79,7 +79,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
     const name = numberedName(input.name, number)
     const other = view.agent(name)
     if (!isTaken(name)) return registerNew(view, command, name)
-    if (other?.type === 'agent' && !isNameInUse(view, world, name) && !homeKeepingName(view, world, name))
+    if (other?.type === 'agent' && !isNameInUse(view, world, name) && !homeBlockingName(view, world, name))
       return retake(view, command, other)
   }
   const free = freeNameOf(input.name, (name) => name === input.name || isTaken(name))
@@ -88,7 +88,7 @@ function registerNumbered(view: View, command: Command<RegisterInput>): Verdict 
 
 /** Registers a person whose home is another machine under a second name here, such as `Kim-laptop`: each machine shows messages to its own people. */
 function registerSecond(view: View, command: Command<RegisterInput>, first: AgentRow, home: HomeRow): Verdict {
-  const name = nameOnMachine(first.name, command.world.machine as string)
+  const name = secondNameOnMachine(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
   const second = view.agent(name)
   if (second && (second.type !== 'human' || homeElsewhere(view, command.world, name)))
@@ -107,8 +107,9 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
  */
 function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | undefined {
   const { machine } = world
-  const hasSecond = type === 'human' && machine !== undefined && view.agent(nameOnMachine(name, machine)) !== undefined
-  return (hasSecond ? homeElsewhere : homeKeepingName)(view, world, name)
+  const hasSecond =
+    type === 'human' && machine !== undefined && view.agent(secondNameOnMachine(name, machine)) !== undefined
+  return (hasSecond ? homeElsewhere : homeBlockingName)(view, world, name)
 }
 
 /** Whether a name is in use: by a live session, or by a worker's program that may not have connected yet. */
@@ -126,7 +127,7 @@ function registerNew(view: View, command: Command<RegisterInput>, name: string):
   const { input, mint, world } = command
   const clash = refuseHandleClash(view, world, input, name)
   if (clash) return clash
-  const type = name === unmetPerson(view, world) ? 'human' : input.type
+  const type = name === personNotRegisteredYet(view, world) ? 'human' : input.type
   const [registered, ...entered] = newAgentFacts(view, command, { ...input, name, type }, input.heardFrom)
   const facts = [registered as Fact, tokenIssuedFact(name, input.tokenHash, input.tokenUntil), ...entered]
   for (const channel of new Set(input.channels))

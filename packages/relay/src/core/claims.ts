@@ -22,7 +22,7 @@ export interface EditInput {
   /** Directories whose whole content the edit touches. */
   trees?: readonly string[]
   /** The checkout in which a git command is about to touch files that the command does not name. */
-  sweeps?: string
+  sweptCheckout?: string
   /** A path in the edit that names a different file in each process, so that nobody can say whether that file is claimed. */
   unclear?: string
   /** Whether another agent is connected. If none is, edits claim nothing. */
@@ -55,13 +55,13 @@ export function findClaimConflicts(
   view: View,
   { by, at, world, input }: Omit<Command<EditInput>, 'mint'>,
 ): ClaimConflicts {
-  const { places, trees = [], sweeps } = input
+  const { places, trees = [], sweptCheckout } = input
   const isOther = (claim: ClaimRow) =>
     claim.agent !== by && claim.machine === world.machine && isClaimInForce(claim, at)
   const paths = places.map(({ path }) => path)
   const below = trees.flatMap((tree) => view.claims.below(tree, world.machine))
   const named = [...view.claims.onPaths(paths, world.machine), ...below].filter(isOther)
-  const swept = sweeps === undefined ? [] : view.claims.inCheckout(sweeps).filter(isOther)
+  const swept = sweptCheckout === undefined ? [] : view.claims.inCheckout(sweptCheckout).filter(isOther)
   // Claims in other checkouts matter only if the edit meets none in its own checkout.
   return { named, swept, elsewhere: named.length > 0 ? [] : claimsInOtherCheckouts(view, places).filter(isOther) }
 }

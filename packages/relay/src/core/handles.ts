@@ -1,8 +1,8 @@
 // Rules for handles and the role `lead`: what an agent may be called besides its name. Neither lets an agent pass for another.
 
 import { daemonName } from '@agent-relay/sdk/protocol'
-import { homeKeepingName } from './homes.ts'
-import { nameOnMachine } from './name-family.ts'
+import { homeBlockingName } from './homes.ts'
+import { secondNameOnMachine } from './name-family.ts'
 import { type Refused, refuse } from './verdict.ts'
 import type { AgentRow, View } from './view.ts'
 import type { World } from './world.ts'
@@ -38,7 +38,7 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
   if (handle === undefined) return undefined
   if (handleKey(handle) === leadHandle && !mayLead) return leadDenied()
   if (readsLikeDaemon(handle)) return refuse('agent.handle-taken', { handle, name: daemonName })
-  const person = unmetPerson(view, world)
+  const person = personNotRegisteredYet(view, world)
   if (person !== undefined && person !== name && handleKey(person) === handleKey(handle))
     return refuse('agent.handle-taken', { handle, name: person })
   // A live session may already use the handle as its name, although no agent in the tables has that name yet.
@@ -51,12 +51,12 @@ export function refuseHandleClash(view: View, world: World, called: HandleAndRol
  * Returns the name of this machine's person in a workspace that the person has not visited yet. Messages may be sent to that name, and no agent may take it.
  * Undefined if the person was there, or if the name cannot become the person's.
  */
-export function unmetPerson(view: View, world: World): string | undefined {
+export function personNotRegisteredYet(view: View, world: World): string | undefined {
   const { person, machine } = world
   if (person === undefined) return undefined
   const isSecond =
-    machine !== undefined && view.agent(person)?.type === 'human' && homeKeepingName(view, world, person) !== undefined
-  const name = isSecond ? nameOnMachine(person, machine) : person
+    machine !== undefined && view.agent(person)?.type === 'human' && homeBlockingName(view, world, person) !== undefined
+  const name = isSecond ? secondNameOnMachine(person, machine) : person
   const isTaken = view.agent(name) !== undefined || view.isRetired(name) || findHandleOwner(view, world, name, true)
   return isTaken ? undefined : name
 }
@@ -71,7 +71,7 @@ export function findHandleOwner(
   name: string,
   isHolder = false,
 ): Pick<AgentRow, 'name'> | undefined {
-  const person = isHolder ? undefined : unmetPerson(view, world)
+  const person = isHolder ? undefined : personNotRegisteredYet(view, world)
   if (person !== undefined && handleKey(person) === handleKey(name)) return { name: person }
   const isPerson = (agent: AgentRow) => !isHolder && agent.type === 'human'
   const isOwner = (agent: AgentRow) =>

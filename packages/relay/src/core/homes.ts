@@ -23,7 +23,7 @@ export function homeElsewhere(view: View, { machine }: World, agent: string): Ho
 }
 
 /** Returns the agent's home if that is another machine, because the name cannot be taken here then. Undefined if that machine was removed from the cluster. */
-export function homeKeepingName(view: View, world: World, agent: string): HomeRow | undefined {
+export function homeBlockingName(view: View, world: World, agent: string): HomeRow | undefined {
   const home = homeElsewhere(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }

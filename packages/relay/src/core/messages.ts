@@ -4,7 +4,7 @@ import { ChannelName, daemonName, type Fact, issuesText, type ParsedInputOf } fr
 import { newAgentFacts, refuseUnknownAgent } from './agents.ts'
 import { enterChannelFacts, refuseUnknownChannel } from './channels.ts'
 import { addressOf, broadcast, directKey, directMembers, isChannel } from './conversations.ts'
-import { unmetPerson } from './handles.ts'
+import { personNotRegisteredYet } from './handles.ts'
 import { isPartyTo } from './sight.ts'
 import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { View } from './view.ts'
@@ -59,7 +59,7 @@ function resolveTarget(view: View, command: Command<SendInput>): Target {
   const others = (typeof to === 'string' ? [to] : to).filter((name) => name !== by)
   if (others.length === 0) return refuse('message.to-self')
   const unknown = [...new Set(others)].filter((name) => !view.agent(name))
-  const person = unknown.length > 0 ? unmetPerson(view, command.world) : undefined
+  const person = unknown.length > 0 ? personNotRegisteredYet(view, command.world) : undefined
   const stranger = unknown.find((name) => name !== person)
   if (stranger !== undefined) return refuseUnknownAgent(view, stranger)
   const conversation = directKey([by, ...others])

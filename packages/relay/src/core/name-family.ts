@@ -11,7 +11,7 @@ export function numberedName(name: string, number: number): string {
 }
 
 /** Returns the second name of a person on a machine that is not their home: the person's name, shortened, with the machine's name. */
-export function nameOnMachine(name: string, machine: string): string {
+export function secondNameOnMachine(name: string, machine: string): string {
   return `${name.slice(0, nameCharsMax - machine.length - 1)}-${machine}`
 }
 

@@ -16,7 +16,7 @@ import {
 import { isWorkerLost, newAgentFacts, pickProfile } from './agents.ts'
 import { claimEndFacts } from './claims.ts'
 import { findHandleOwner, readsLikeDaemon } from './handles.ts'
-import { homeHereFacts, homeKeepingName, isElsewhere } from './homes.ts'
+import { homeBlockingName, homeHereFacts, isElsewhere } from './homes.ts'
 import { nearestNames } from './nearest.ts'
 import { agentGivingCommand, type RemoteCaller, refuseForged, remoteCallerText } from './requests.ts'
 import { isInCharge, type Reader, sees } from './sight.ts'
@@ -88,7 +88,7 @@ function nameTaken(view: View, command: Command<SpawnInput>): Refused | undefine
   if (readsLikeDaemon(name) || world.isLive(name)) return refuse('agent.name-taken', { name })
   const owner = known ? undefined : findHandleOwner(view, world, name)
   if (owner) return refuse('agent.handle-taken', { handle: name, name: owner.name })
-  const home = known && homeKeepingName(view, world, name)
+  const home = known && homeBlockingName(view, world, name)
   if (home) return refuse('agent.elsewhere', { name, machine: home.machine })
   return known && known.parent !== hirerOf(command) ? refuse('agent.name-offline', { name }) : undefined
 }

@@ -7,7 +7,7 @@ import { daemonName } from '@agent-relay/sdk/protocol'
 import { hostedSessions } from '../broker/sessions/session.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { mayOtherWorkspaceWrite } from '../core/workspaces.ts'
-import { ClaudeInbox, type IncomingLetter } from '../supervisor/claude/inbox.ts'
+import { ClaudeInbox, type IncomingText } from '../supervisor/claude/inbox.ts'
 import { type AgentRecord, ClaudeRecords } from '../supervisor/claude/records.ts'
 import type { ClaudeSession } from '../supervisor/claude/registry.ts'
 
@@ -26,7 +26,7 @@ export interface ClaudeListOptions {
   home: string
   /** Whether the person has agreed that our agents are listed in Claude Code. */
   isAllowed(): boolean
-  onLetter(said: IncomingLetter, to: ClaudeListedAgent): void
+  onText(said: IncomingText, to: ClaudeListedAgent): void
   /** Called when the socket of another agent is open, so that its record can be added. */
   onInboxReady(): void
   onTrouble(error: Error): void
@@ -87,8 +87,8 @@ export class ClaudeList {
     this.#closeInbox(agent.pid)
     const opening: { inbox?: ClaudeInbox; target: ClaudeListedAgent } = { target }
     this.#inboxes.set(agent.pid, opening)
-    const { onLetter, onInboxReady, onTrouble } = this.#options
-    ClaudeInbox.open(folder, agent.pid, { onOutcome: () => {}, onLetter: (said) => onLetter(said, target) })
+    const { onText, onInboxReady, onTrouble } = this.#options
+    ClaudeInbox.open(folder, agent.pid, { onOutcome: () => {}, onText: (said) => onText(said, target) })
       .then((inbox) => {
         if (this.#inboxes.get(agent.pid) !== opening) return inbox.close()
         opening.inbox = inbox

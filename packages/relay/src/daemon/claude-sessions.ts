@@ -8,7 +8,7 @@ import { injectionText } from '@agent-relay/sdk/internal/injection'
 import type { Route } from '@agent-relay/sdk/protocol'
 import type { MailWithBrief, UserSession } from '../broker/waking/user-session-runtime.ts'
 import type { HooksFolder } from '../machine/hooks-folder.ts'
-import { ClaudeInbox, type IncomingLetter, newLetterId, removeDeadSocket } from '../supervisor/claude/inbox.ts'
+import { ClaudeInbox, type IncomingText, newTextId, removeDeadSocket } from '../supervisor/claude/inbox.ts'
 import { ClaudeRegistry, type ClaudeSession } from '../supervisor/claude/registry.ts'
 import { ClaudeSessionDelivery } from '../supervisor/claude/session-delivery.ts'
 import { workerMarker } from '../supervisor/launching.ts'
@@ -29,8 +29,8 @@ import type { UserProgramMemory } from './user-program-memory.ts'
 const transcriptLookMs = 1_000
 /** Interval in ms between two checks whether the person has agreed to list our agents in Claude Code. */
 const consentLookMs = 2_000
-/** Maximum number of letters (texts that a session's model writes to us) of one session that wait to be sent. */
-const waitingLettersMax = 100
+/** Maximum number of texts of one session, written by its model to us, that wait to be sent. */
+const waitingTextsMax = 100
 /** The name of the sender when the daemon itself writes to a session. */
 const daemonSenderName = 'agent-relay'
 
@@ -67,8 +67,8 @@ export class ClaudeSessions implements ProgramSource {
     for (const path of options.memory.sockets) removeDeadSocket(path)
     const { home, mayList: isAllowed } = options
     const { onChange, onTrouble } = listener
-    const onLetter = (said: IncomingLetter, to: ClaudeListedAgent) => this.#receiveLetter(said, to)
-    this.#list = new ClaudeList({ home, isAllowed, onTrouble, onLetter, onInboxReady: onChange })
+    const onText = (said: IncomingText, to: ClaudeListedAgent) => this.#receiveText(said, to)
+    this.#list = new ClaudeList({ home, isAllowed, onTrouble, onText, onInboxReady: onChange })
     this.#listing = setInterval(() => this.#showList(), consentLookMs).unref()
     this.#registry = new ClaudeRegistry({ home, onChange: () => this.#look() })
   }
@@ -202,7 +202,7 @@ export class ClaudeSessions implements ProgramSource {
         onOutcome: (id, outcome) => {
           for (const { delivery } of this.#programs.values()) delivery?.onOutcome(id, outcome)
         },
-        onLetter: (said) => this.#receiveLetter(said),
+        onText: (said) => this.#receiveText(said),
       }).catch((error: Error) => void this.#listener.onTrouble(error))
     this.#inboxes.set(folder, opening)
     const inbox = await opening
@@ -219,32 +219,31 @@ export class ClaudeSessions implements ProgramSource {
     this.#listedSockets = listed.length
   }
 
-  /** Takes a letter (a text from the session's model to us). The letters of a session are sent one after another. */
-  #receiveLetter(said: IncomingLetter, target?: ClaudeListedAgent): void {
+  /** Takes a text that the session's model wrote to us. The texts of a session are sent one after another. */
+  #receiveText(said: IncomingText, target?: ClaudeListedAgent): void {
     const program = [...this.#programs.values()].find(({ session }) => session.socketPath === said.socketPath)
     if (!program) return
-    if (program.waitingLetters >= waitingLettersMax) {
-      // The session is told once that it sends too much, until all waiting letters are sent.
-      if (!program.hasTooManyLetters)
-        void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
-      program.hasTooManyLetters = true
+    if (program.waitingTexts >= waitingTextsMax) {
+      // The session is told once that it sends too much, until all waiting texts are sent.
+      if (!program.hasTooManyTexts) void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
+      program.hasTooManyTexts = true
       return
     }
-    program.waitingLetters++
-    program.lastLetterSent = program.lastLetterSent
-      .then(() => this.#sendLetter(program, said, target))
+    program.waitingTexts++
+    program.lastTextSent = program.lastTextSent
+      .then(() => this.#sendText(program, said, target))
       .catch(this.#listener.onTrouble)
-    void program.lastLetterSent.then(() => {
-      program.waitingLetters--
-      if (program.waitingLetters === 0) program.hasTooManyLetters = false
+    void program.lastTextSent.then(() => {
+      program.waitingTexts--
+      if (program.waitingTexts === 0) program.hasTooManyTexts = false
     })
   }
 
   /**
-   * Sends a letter of a session's model as a message of its agent: to the `@name` at its start, otherwise to the sender of the mail that the model was shown
+   * Sends a text of a session's model as a message of its agent: to the `@name` at its start, otherwise to the sender of the mail that the model was shown
    * last.
    */
-  async #sendLetter(program: ClaudeProgram, { id, text }: IncomingLetter, target?: ClaudeListedAgent): Promise<void> {
+  async #sendText(program: ClaudeProgram, { id, text }: IncomingText, target?: ClaudeListedAgent): Promise<void> {
     const { membership, answerRecipient } = program
     if (!membership) return
     const [, named, rest] = /^@(\S{1,140}?)[:,]?\s+([\s\S]*)$/.exec(text.trim()) ?? []
@@ -257,7 +256,7 @@ export class ClaudeSessions implements ProgramSource {
 
   async #replyTo({ session }: ClaudeProgram, text: string): Promise<void> {
     const inbox = await this.#inboxes.get(dirname(session.socketPath))
-    await inbox?.send(session, { id: newLetterId(), name: daemonSenderName, text }).catch(() => {})
+    await inbox?.send(session, { id: newTextId(), name: daemonSenderName, text }).catch(() => {})
   }
 }
 
@@ -277,12 +276,12 @@ class ClaudeProgram implements UserProgram {
   membership: ProgramMembership | undefined
   /** Whether the session's hooks were told to leave no waiter (a process that wakes an idle session), since its socket takes messages. */
   needsNoWaiter = false
-  /** The recipient of a letter that names none: the sender of the mail shown last, if all of it came from one agent. */
+  /** The recipient of a text that names none: the sender of the mail shown last, if all of it came from one agent. */
   answerRecipient: string | undefined
-  /** The number of this session's letters that are not sent yet. The promise below resolves when the last of them is sent. */
-  waitingLetters = 0
-  lastLetterSent: Promise<void> = Promise.resolve()
-  hasTooManyLetters = false
+  /** The number of this session's texts that are not sent yet. The promise below resolves when the last of them is sent. */
+  waitingTexts = 0
+  lastTextSent: Promise<void> = Promise.resolve()
+  hasTooManyTexts = false
 
   constructor(session: ClaudeSession, options: ClaudeProgramOptions) {
     this.session = session

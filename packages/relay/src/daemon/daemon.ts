@@ -39,7 +39,7 @@ import { acquireDaemonLock } from './inspect.ts'
 import { KnownWorkspaces } from './known-workspaces.ts'
 import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
-import { glanceAt, glanceAtOnce, overviewOf } from './overview.ts'
+import { overviewOf, readRestSummary, readRestSummaryAtOnce } from './overview.ts'
 import { type ControllableDaemon, makeOwnerControls, workspaceEntryOf } from './owner-controls.ts'
 import { programSources } from './program-sources.ts'
 import { WorkspacePruner } from './pruning.ts'
@@ -149,8 +149,8 @@ export class Daemon {
         this.#known.remove(name)
         this.#http?.closeLoggedOutPages()
       },
-      glanceAt: (workspace) => glanceAt(workspace, this.#person),
-      glanceAtOnce: (workspace) => glanceAtOnce(workspace, this.#person),
+      readRestSummary: (workspace) => readRestSummary(workspace, this.#person),
+      readRestSummaryAtOnce: (workspace) => readRestSummaryAtOnce(workspace, this.#person),
       repack: (name, isAtRest) => {
         repackDatabase(directory.databasePath(name), isAtRest).catch(options.onTrouble)
       },

@@ -10,7 +10,7 @@ const dayMs = 86_400_000
 const usualCheckMs = 10 * 60_000
 
 interface DailyPruningOptions {
-  workspaces: Pick<OpenWorkspaces, 'names' | 'findOpen' | 'lastGlance'>
+  workspaces: Pick<OpenWorkspaces, 'names' | 'findOpen' | 'restSummary'>
   pruner: WorkspacePruner
   clock: Clock
   checkMs?: number
@@ -53,7 +53,7 @@ export class DailyPruning {
   async #pruneIfDue(name: string): Promise<void> {
     const { workspaces, pruner, clock } = this.#options
     const workspace = workspaces.findOpen(name)?.workspace
-    const keepMs = workspace ? workspace.store.view.policy().keepMs : workspaces.lastGlance(name)?.keepMs
+    const keepMs = workspace ? workspace.store.view.policy().keepMs : workspaces.restSummary(name)?.keepMs
     if (keepMs === undefined || workspace?.isShared) return
     const now = clock.now()
     const recordedAt = workspace?.store.pruning.pruneRecords().at(-1)?.at ?? 0

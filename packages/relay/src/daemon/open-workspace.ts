@@ -17,7 +17,7 @@ export interface OpenWorkspace {
 }
 
 /** What the daemon remembers of a workspace when it puts it to rest, which means closing it until somebody uses it. */
-export interface LastGlance {
+export interface RestSummary {
   /** The number of the workspace's last journal entry. */
   seq: number
   /** Number of needs, the things that wait for the person. */

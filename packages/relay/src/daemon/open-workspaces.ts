@@ -11,8 +11,8 @@ import type { BuiltWorkspace } from './build-workspace.ts'
 import {
   type ClosingCode,
   isWorkspaceUnused,
-  type LastGlance,
   type OpenWorkspace,
+  type RestSummary,
   shutDownWorkspace,
   userNamesOf,
 } from './open-workspace.ts'
@@ -28,9 +28,9 @@ export interface OpenWorkspacesOptions {
   socketPath(name: string): string
   build(name: string): Promise<BuiltWorkspace>
   /** Reads what is remembered of a workspace before it is put to rest (closed until somebody uses it), in steps. */
-  glanceAt(workspace: Workspace): Promise<LastGlance>
+  readRestSummary(workspace: Workspace): Promise<RestSummary>
   /** Reads the same in one step, without letting other work run in between. */
-  glanceAtOnce(workspace: Workspace): LastGlance
+  readRestSummaryAtOnce(workspace: Workspace): RestSummary
   /** Called for a workspace that was closed for lack of use, and whose file should be rewritten. `isAtRest` tells whether it is still closed. */
   repack(name: string, isAtRest: () => boolean): void
   /** Deletes all files of the workspace. */
@@ -45,14 +45,14 @@ interface ServedWorkspace {
   restsSince: number
   /** The hashes of the workspace's key and tokens while it is at rest (closed until somebody uses it): a client with one of these credentials opens it. */
   hashes?: ReadonlySet<string>
-  lastGlance?: LastGlance
+  restSummary?: RestSummary
 }
 
 interface WorkspaceUse {
   opened: OpenWorkspace
   usedAt: number
-  /** Whether `glanceAt` is under way for this workspace, which may then be put to rest (closed until somebody uses it). */
-  isGlanced?: boolean
+  /** Whether `readRestSummary` is under way for this workspace, which may then be put to rest (closed until somebody uses it). */
+  isBeingSummarized?: boolean
 }
 
 export class OpenWorkspaces {
@@ -103,8 +103,8 @@ export class OpenWorkspaces {
   }
 
   /** Returns what was remembered of a workspace when it was last closed for lack of use. */
-  lastGlance(name: string): LastGlance | undefined {
-    return this.#served.get(name)?.lastGlance
+  restSummary(name: string): RestSummary | undefined {
+    return this.#served.get(name)?.restSummary
   }
 
   /** The dispatches of all open workspaces. */
@@ -279,12 +279,13 @@ export class OpenWorkspaces {
    * just opened for a caller.
    */
   #putUnusedToRest(unusedMax = this.#limits.unusedMax, except?: OpenWorkspace): void {
-    for (const use of this.#dueForRest(unusedMax, except)) if (!use.isGlanced) void this.#glanceAndRest(use)
+    for (const use of this.#dueForRest(unusedMax, except)) if (!use.isBeingSummarized) void this.#summarizeAndRest(use)
   }
 
   /** Closes all unused workspaces, until somebody uses them, in one step, before any other work runs. */
   #putAllUnusedToRest(): void {
-    for (const { opened } of this.#dueForRest(0)) this.#putToRest(opened, this.#options.glanceAtOnce(opened.workspace))
+    for (const { opened } of this.#dueForRest(0))
+      this.#putToRest(opened, this.#options.readRestSummaryAtOnce(opened.workspace))
   }
 
   #dueForRest(unusedMax: number, except?: OpenWorkspace): WorkspaceUse[] {
@@ -301,28 +302,28 @@ export class OpenWorkspaces {
   }
 
   /** Counts what waits for the person in a workspace, in steps. Then closes it, unless it was used meanwhile, until somebody uses it. */
-  async #glanceAndRest(use: WorkspaceUse): Promise<void> {
+  async #summarizeAndRest(use: WorkspaceUse): Promise<void> {
     const { opened, usedAt } = use
     const { workspace } = opened
-    use.isGlanced = true
-    const glance = await this.#options.glanceAt(workspace).finally(() => delete use.isGlanced)
+    use.isBeingSummarized = true
+    const summary = await this.#options.readRestSummary(workspace).finally(() => delete use.isBeingSummarized)
     const isSame = this.#uses.get(workspace.name) === use && use.usedAt === usedAt
     if (!isSame || this.#isStopping || this.#pins.isPinned(workspace.name) || !isWorkspaceUnused(opened)) return
-    if (workspace.store.journal.lastSeq === glance.seq) this.#putToRest(opened, glance)
+    if (workspace.store.journal.lastSeq === summary.seq) this.#putToRest(opened, summary)
   }
 
   /**
    * Puts a workspace to rest: closes it until somebody uses it. Its files are closed in this step; the other steps take longer, and callers that open it wait
    * for them.
    */
-  #putToRest({ workspace, runner }: OpenWorkspace, lastGlance: LastGlance): void {
+  #putToRest({ workspace, runner }: OpenWorkspace, restSummary: RestSummary): void {
     try {
       const hashes = workspace.credentials.hashes()
       const { name } = workspace
       const served = this.#served.get(name)
       if (!served || hashes.length > this.#limits.tokensMax) return
       const isRepacking = isWorthRepacking(workspace.store.freePages)
-      Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), lastGlance })
+      Object.assign(served, { hashes: new Set(hashes), restsSince: performance.now(), restSummary })
       this.#uses.delete(name)
       this.#opening.delete(name)
       this.#closedDatabases.add()

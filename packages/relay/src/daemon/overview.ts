@@ -7,19 +7,19 @@ import { ReadTimeBudget } from '../broker/long-reads.ts'
 import { connectedAgentsIn } from '../broker/presence/other-workspaces.ts'
 import type { Workspace } from '../broker/workspace.ts'
 import { runAllSteps } from '../core/steps.ts'
-import type { LastGlance } from './open-workspace.ts'
+import type { RestSummary } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
 type WorkspaceGlance = OutputOf<'workspace.overview'>['workspaces'][number]
 
 export async function overviewOf(
-  workspaces: Pick<OpenWorkspaces, 'names' | 'findOpen' | 'lastGlance'>,
+  workspaces: Pick<OpenWorkspaces, 'names' | 'findOpen' | 'restSummary'>,
   person: string,
   names: readonly string[] = workspaces.names(),
 ): Promise<OutputOf<'workspace.overview'>> {
   const found = names.map(async (name): Promise<WorkspaceGlance> => {
     const workspace = workspaces.findOpen(name)?.workspace
-    if (!workspace) return { name, atRest: true, agents: [], needs: workspaces.lastGlance(name)?.needs ?? 0 }
+    if (!workspace) return { name, atRest: true, agents: [], needs: workspaces.restSummary(name)?.needs ?? 0 }
     return { name, agents: connectedAgentsIn(workspace), needs: await needsIn(workspace, person) }
   })
   return { workspaces: (await Promise.all(found)).sort((a, b) => a.name.localeCompare(b.name)) }
@@ -35,13 +35,13 @@ function needsIn(workspace: Workspace, person: string): Promise<number> {
  * Reads what is remembered of a workspace that may be closed for lack of use. This takes several steps, and the workspace may change in between: then its last
  * entry differs from `seq`.
  */
-export async function glanceAt(workspace: Workspace, person: string): Promise<LastGlance> {
+export async function readRestSummary(workspace: Workspace, person: string): Promise<RestSummary> {
   const kept = journalEndAndPolicy(workspace)
   return { ...kept, needs: await needsIn(workspace, person) }
 }
 
 /** Reads what is remembered of a workspace in one step, if its files must be closed at once. */
-export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
+export function readRestSummaryAtOnce(workspace: Workspace, person: string): RestSummary {
   const kept = journalEndAndPolicy(workspace)
   try {
     return { ...kept, needs: runAllSteps(countNeeds(workspace, person)) }
@@ -51,7 +51,7 @@ export function glanceAtOnce(workspace: Workspace, person: string): LastGlance {
 }
 
 /** Reads the number of the last journal entry, and how long the policy keeps finished events; only the number if the policy cannot be read. */
-function journalEndAndPolicy({ store }: Workspace): Pick<LastGlance, 'seq' | 'keepMs'> {
+function journalEndAndPolicy({ store }: Workspace): Pick<RestSummary, 'seq' | 'keepMs'> {
   const { lastSeq: seq } = store.journal
   try {
     return { seq, keepMs: store.view.policy().keepMs }

@@ -187,7 +187,7 @@ export function workspaceEntryOf(
   const fault = served.sockets.faultOf(name)
   const pruning = pruner.progressOf(name)
   const reconciling = cluster.progressOf(name)
-  const seq = opened ? opened.workspace.store.journal.lastSeq : served.lastGlance(name)?.seq
+  const seq = opened ? opened.workspace.store.journal.lastSeq : served.restSummary(name)?.seq
   const [users, workers] = opened ? [userNamesOf(opened), workerNamesOf(opened.workspace)] : [[], []]
   return {
     name,

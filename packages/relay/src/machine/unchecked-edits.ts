@@ -1,4 +1,4 @@
-// Late edits: file edits that an agent CLI's hook let through because the daemon did not answer in time. The hook leaves one small file (a note) for
+// Unchecked edits: file edits that an agent CLI's hook let through because the daemon did not answer in time. The hook leaves one small file (a note) for
 // each of them below `hooks/spool` of the data directory (mcp/src/hooks/edit.cts), in a folder for each workspace, and the daemon reads the notes
 // before it decides about the next edit.
 
@@ -16,7 +16,7 @@ const atOnceMax = 200
 /** Age at which an unfinished note is removed: a hook writes a note in a moment, so this hook was killed. */
 const unfinishedMs = 60_000
 
-const LateEdit = operations['claim.edit'].input.extend({
+const UncheckedEdit = operations['claim.edit'].input.extend({
   at: z.number(),
   /** The socket path of the workspace whose daemon did not answer in time. */
   socket: z.string(),
@@ -31,22 +31,22 @@ const LateEdit = operations['claim.edit'].input.extend({
   hosts: z.array(z.number().int()).max(16).optional(),
   thread: z.string().max(limits.idCharsMax).optional(),
 })
-export type LateEdit = z.infer<typeof LateEdit>
+export type UncheckedEdit = z.infer<typeof UncheckedEdit>
 
 /**
  * Returns the edits in one workspace that hooks let through because the daemon did not answer in time, oldest first, and removes the notes about
  * them. Invalid notes, and notes older than a claim can be, are removed too.
  */
-export function takeLateEdits(hooksPath: string, socket: string, now: number): LateEdit[] {
+export function takeUncheckedEdits(hooksPath: string, socket: string, now: number): UncheckedEdit[] {
   const folder = join(hooksPath, 'spool', spoolName(socket))
-  const found: LateEdit[] = []
+  const found: UncheckedEdit[] = []
   const names = namesIn(folder)
   for (const name of names.filter((name) => name.endsWith('.json')).slice(0, atOnceMax)) {
     const path = join(folder, name)
-    const late = attempt(() => LateEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
-    const isOver = !late || late.at > now + limits.claimMs || late.at < now - limits.claimMs
+    const edit = attempt(() => UncheckedEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
+    const isOver = !edit || edit.at > now + limits.claimMs || edit.at < now - limits.claimMs
     rmSync(path, { recursive: true, force: true })
-    if (!isOver && late.socket === socket) found.push(late)
+    if (!isOver && edit.socket === socket) found.push(edit)
   }
   for (const name of names.filter((name) => !name.endsWith('.json'))) removeOlder(join(folder, name), unfinishedMs)
   return found.sort((a, b) => a.at - b.at)
@@ -56,7 +56,7 @@ export function takeLateEdits(hooksPath: string, socket: string, now: number): L
  * Removes each workspace's folder of notes that has not changed for as long as a claim lasts: nobody will need the edits in it. Such folders remain
  * if a workspace is not opened again.
  */
-export function sweepLateEdits(hooksPath: string): void {
+export function removeOldEditNotes(hooksPath: string): void {
   const spool = join(hooksPath, 'spool')
   for (const name of namesIn(spool)) removeOlder(join(spool, name), limits.claimMs)
 }

@@ -32,11 +32,11 @@ function canonical(value: unknown): string {
 }
 
 /** The value of an entry's column `digest` if `recordedDigest` can make the digest from the message's row. No real digest is one character long. */
-export const storedAsSaid = '='
+export const digestFromMessage = '='
 
-/** Returns the digest of a call. If the entry's column `digest` is `storedAsSaid`, the digest is made from the row of its message. */
+/** Returns the digest of a call. If the entry's column `digest` is `digestFromMessage`, the digest is made from the row of its message. */
 export function recordedDigest(digest: string, message: { to: unknown; body: string; kind: string }): string {
-  if (digest !== storedAsSaid) return digest
+  if (digest !== digestFromMessage) return digest
   const { to, body, kind } = message
   return inputDigest('message.send', kind === 'free' ? { to, body } : { to, body, kind })
 }
@@ -44,16 +44,16 @@ export function recordedDigest(digest: string, message: { to: unknown; body: str
 /** The part of a rule's decision that is stored in the entry. */
 export type Stored = Pick<Exclude<Verdict, { refusal: unknown }>, 'facts' | 'outcome' | 'body'>
 
-/** Returns the value of an entry's column `digest`: `storedAsSaid` if the message's row has all of the input, otherwise the digest. */
+/** Returns the value of an entry's column `digest`: `digestFromMessage` if the message's row has all of the input, otherwise the digest. */
 export function digestToStore(operation: string, input: unknown, { facts, outcome, body }: Stored): string {
   const created = facts[facts.length - 1]
   if (operation !== 'message.send' || created?.type !== 'message.created') return inputDigest(operation, input)
   const said = input as Record<string, unknown>
-  // A caller may leave out the kind `free`, the default, and the row cannot tell whether it did. So `storedAsSaid` stands for inputs without it.
+  // A caller may leave out the kind `free`, the default, and the row cannot tell whether it did. So `digestFromMessage` stands for inputs without it.
   const kind = created.kind === 'free' ? undefined : created.kind
   const isSame = typeof said.to === 'string' && said.to === outcome.to && said.body === body && said.kind === kind
   return isSame && Object.keys(said).every((key) => isStored(key) || said[key] === undefined)
-    ? storedAsSaid
+    ? digestFromMessage
     : inputDigest(operation, input)
 }
 

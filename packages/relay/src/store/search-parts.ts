@@ -26,7 +26,7 @@ const statements = {
   parts: `SELECT DISTINCT rowid / ${rowsPerPart} FROM words WHERE words MATCH ?`,
 }
 
-interface Noted {
+interface ListedPart {
   rows: number
   /** The last word that was listed. Words are listed in alphabetical order. */
   last: string
@@ -36,41 +36,41 @@ interface Noted {
 export class PartWords {
   readonly #index: Database
   readonly #sql: Record<keyof typeof statements, Statement>
-  readonly #noted: Map<number, Noted>
+  readonly #listed: Map<number, ListedPart>
 
   constructor(index: Database) {
     this.#index = index
     index.exec(tables)
     this.#sql = index.prepareAll(statements)
     const rows = this.#sql.noted.all() as [number, number, string, number][]
-    this.#noted = new Map(rows.map(([part, rows, last, isWhole]) => [part, { rows, last, isWhole: isWhole === 1 }]))
+    this.#listed = new Map(rows.map(([part, rows, last, isWhole]) => [part, { rows, last, isWhole: isWhole === 1 }]))
   }
 
   /** Whether the list has every word of this part of the search index. */
   isWhole(part: number): boolean {
-    return this.#noted.get(part)?.isWhole === true
+    return this.#listed.get(part)?.isWhole === true
   }
 
   /** Whether listing the words of this part is over: all are listed, or their maximum number is reached. */
   isOver(part: number): boolean {
-    const { rows = 0, isWhole = false } = this.#noted.get(part) ?? {}
+    const { rows = 0, isWhole = false } = this.#listed.get(part) ?? {}
     return isWhole || rows >= rowsPerPart
   }
 
   /** Lists the next words of a part, which must be complete: no more messages are added to it. */
-  note(part: number): void {
-    const { rows, last } = this.#noted.get(part) ?? { rows: 0, last: '' }
+  listWords(part: number): void {
+    const { rows, last } = this.#listed.get(part) ?? { rows: 0, last: '' }
     const vocabulary = `temp.words_of_${part}`
     this.#index.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS ${vocabulary} USING fts5vocab(main, part_${part}, row)`)
     const next = this.#index.prepare(`SELECT term FROM ${vocabulary} WHERE term > ? ORDER BY term LIMIT ${wordsPerRow}`)
     const words = next.all(last).map(([word]) => word as string)
     const isWhole = words.length < wordsPerRow
-    const noted = { rows: rows + 1, last: words.at(-1) ?? last, isWhole }
+    const listed = { rows: rows + 1, last: words.at(-1) ?? last, isWhole }
     this.#index.transact(() => {
       if (words.length > 0) this.#sql.add.run(part * rowsPerPart + rows, words.join(' '))
-      this.#sql.note.run(part, noted.rows, noted.last, isWhole ? 1 : 0)
+      this.#sql.note.run(part, listed.rows, listed.last, isWhole ? 1 : 0)
     })
-    this.#noted.set(part, noted)
+    this.#listed.set(part, listed)
     if (this.isOver(part)) this.#index.exec(`DROP TABLE ${vocabulary}`)
   }
 
@@ -78,7 +78,7 @@ export class PartWords {
   forget(part: number): void {
     this.#sql.remove.run(part * rowsPerPart, (part + 1) * rowsPerPart)
     this.#sql.forget.run(part)
-    this.#noted.delete(part)
+    this.#listed.delete(part)
   }
 
   /**

@@ -95,7 +95,7 @@ export class SearchIndex {
 
   /** Lists the next few words of a part (search-parts.ts). */
   noteWords(part: number): void {
-    this.#repairing(() => this.#words.note(part))
+    this.#repairing(() => this.#words.listWords(part))
   }
 
   /** Returns a filter for parts of the index: it tells whether a part may hold messages with all words of the text and all marks. */

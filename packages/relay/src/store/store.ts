@@ -146,7 +146,7 @@ export class Store {
    * Runs `work` in a transaction that is always rolled back, and returns its result. A command can be decided this way on top of others that are not stored
    * yet.
    */
-  tentatively<T>(work: () => T extends Promise<unknown> ? never : T): T {
+  runAndRollBack<T>(work: () => T extends Promise<unknown> ? never : T): T {
     let result: { value: T } | undefined
     try {
       this.transact(() => {

@@ -56,7 +56,7 @@ export class PromptScheduler {
   #isInTurn = false
   #isLive = false
   #isReady = false
-  #isHeld = false
+  #isStopped = false
   #isOver = false
   #blockedSince: number | undefined
   #isBlocked = false
@@ -127,14 +127,14 @@ export class PromptScheduler {
       .catch((error: Error) => this.#options.onTrouble(error))
       .finally(() => {
         this.#working = undefined
-        if (this.#isWanted && !this.#isHeld && !this.#isOver) this.wake()
+        if (this.#isWanted && !this.#isStopped && !this.#isOver) this.wake()
       })
   }
 
   /** Stops giving prompts, or goes on. When a stop has resolved, no prompt is under way either. */
-  async setHeld(isHeld: boolean): Promise<void> {
-    this.#isHeld = isHeld
-    if (isHeld) await this.#working
+  async setPromptsStopped(isStopped: boolean): Promise<void> {
+    this.#isStopped = isStopped
+    if (isStopped) await this.#working
     else this.wake()
   }
 
@@ -147,7 +147,7 @@ export class PromptScheduler {
   }
 
   async #work(): Promise<void> {
-    while (this.#isWanted && !this.#isHeld && !this.#isOver) {
+    while (this.#isWanted && !this.#isStopped && !this.#isOver) {
       this.#isWanted = false
       const control = this.#control
       const ms = control && (await this.#step(control))
@@ -170,7 +170,7 @@ export class PromptScheduler {
     const isIdle = state === 'idle'
     this.#activity = isIdle ? 'idle' : 'busy'
     await this.#becomeReady(control, isIdle)
-    if (!isIdle || !this.#isReady || this.#isHeld) return lookAgainMs
+    if (!isIdle || !this.#isReady || this.#isStopped) return lookAgainMs
     return typingMs > 0 ? typingMs : this.#give(control)
   }
 
@@ -231,7 +231,7 @@ export class PromptScheduler {
   async #deliverMail(control: PromptChannel): Promise<number | undefined> {
     const { row, ledger } = this.#options
     const given = await deliverMail<HeldMail>({
-      canTakeText: () => !this.#isOver && !this.#isHeld && this.#control === control,
+      canTakeText: () => !this.#isOver && !this.#isStopped && this.#control === control,
       hold: () => ledger.holdMail(row, control.mailRoom),
       give: (held) => this.#prompt(control, held),
     })

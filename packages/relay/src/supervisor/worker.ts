@@ -143,22 +143,22 @@ export class SupervisedWorker {
     return new Promise((resolve) =>
       this.#enqueue(async () => {
         try {
-          resolve(await this.#interruptHeld())
+          resolve(await this.#interruptStopped())
         } finally {
           resolve(false)
-          if (!this.#isPaused) void this.#scheduler.setHeld(false)
+          if (!this.#isPaused) void this.#scheduler.setPromptsStopped(false)
         }
       }),
     )
   }
 
-  async #interruptHeld(): Promise<boolean> {
+  async #interruptStopped(): Promise<boolean> {
     const control = this.#control
     const isGone = () => this.#isOver || this.#releaseReason !== undefined
     // Until the turn is over nothing else is typed: Escape and a key right after it would be read as one key.
-    const isHeld = await resolvesWithin(this.#scheduler.setHeld(true), typingHoldMs)
+    const isStopped = await resolvesWithin(this.#scheduler.setPromptsStopped(true), typingHoldMs)
     if (!control || isGone()) return true
-    if (!isHeld || this.#isPaused) return false
+    if (!isStopped || this.#isPaused) return false
     if (!isInTurn(await control.look())) return true
     await control.interrupt()
     for (const deadline = performance.now() + interruptMs; performance.now() < deadline && !isGone(); ) {
@@ -179,7 +179,7 @@ export class SupervisedWorker {
     this.#enqueue(async () => {
       if ((wish === 'paused') === this.#isPaused || this.#isOver || !this.#control) return
       this.#isPaused = wish === 'paused'
-      await resolvesWithin(this.#scheduler.setHeld(this.#isPaused), typingHoldMs)
+      await resolvesWithin(this.#scheduler.setPromptsStopped(this.#isPaused), typingHoldMs)
       this.#signal(this.#isPaused ? 'SIGSTOP' : 'SIGCONT')
       await this.#report(this.#isPaused ? 'paused' : this.#scheduler.status)
     })

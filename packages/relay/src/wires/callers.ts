@@ -59,7 +59,7 @@ export class Callers {
   async identify(headers: IncomingHttpHeaders, url: string): Promise<Releasable<Principal>> {
     const query = queryOf(url)
     const wanted = header(headers, 'x-relay-workspace') ?? query.get('workspace') ?? undefined
-    const found = await this.find(bearerOf(headers), wanted)
+    const found = await this.find(bearerTokenOf(headers), wanted)
     try {
       const named = header(headers, 'x-relay-agent') ?? query.get('agent') ?? undefined
       if (named !== undefined && !agentNamePattern.test(named))
@@ -125,7 +125,7 @@ export class Callers {
 const bearer = /^Bearer +([\x21-\x7e]{1,200})$/i
 
 /** Returns the credential of a request; refuses a header that holds none. */
-export function bearerOf({ authorization }: IncomingHttpHeaders): string | undefined {
+export function bearerTokenOf({ authorization }: IncomingHttpHeaders): string | undefined {
   if (authorization === undefined) return undefined
   const credential = bearer.exec(authorization)?.[1]
   if (credential === undefined) throw new RefusalError('auth.required')

@@ -6,7 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono, type Next } from 'hono'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import { Api, type ApiLimits, mountApi, mountPayloadLinks } from './api.ts'
-import { bearerOf, type Callers, type Principal } from './callers.ts'
+import { bearerTokenOf, type Callers, type Principal } from './callers.ts'
 import type { InProcessLink } from './in-process.ts'
 import { defaultToolset, openMcpSession } from './mcp-session.ts'
 import { collectMetrics, type MetricFamily, metricsText, metricsType, type OwnerMetrics } from './metrics.ts'
@@ -114,10 +114,10 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
     // The caller's identity includes the kind of its credential: a session opened with the workspace's key ends when that key is replaced.
     identity: JSON.stringify([id, proof, agent]),
     onlyTools: defaultToolset(dispatch),
-    open: async (era: 'session' | 'stateless'): Promise<RelaySession> => {
+    open: async (kind: 'session' | 'stateless'): Promise<RelaySession> => {
       // The credential is passed even if no agent is named: the session ends when the credential is revoked.
       const hello = { name: agent, key, token }
-      const isStateless = era === 'stateless'
+      const isStateless = kind === 'stateless'
       const origin = { door, isStateless, isProvisional: !isStateless }
       const { link, ...session } = await openMcpSession(dispatch, origin, hello)
       links.add(link)
@@ -136,7 +136,7 @@ function callerOf(principal: Principal, callers: Callers, links: Set<InProcessLi
 function mountOwnerMetrics(app: Hono<HttpEnv>, { connections, ownerMetrics }: HttpAppOptions): void {
   app.get('/metrics', async (c, next) => {
     const { headers, socket } = c.env.incoming
-    const credential = bearerOf(headers)
+    const credential = bearerTokenOf(headers)
     if (credential === undefined || !ownerMetrics.isKey(credential)) return next()
     connections.markAuthenticated(socket)
     return metricsResponse(await ownerMetrics.collect())

@@ -45,7 +45,7 @@ export interface McpSession {
   /** Opens the turn of one `tools/call`: the calls to the relay that together answer it. */
   turn(id: string): Turn
   /** Frees the messages that the session was handed: its client seems gone, and another session of the agent may take them. */
-  letGo(): void
+  releaseHandedMessages(): void
 }
 
 /**
@@ -123,7 +123,7 @@ export async function openMcpSession(
     link,
     options: { version, agentName: agent, introduce, register, roles: daemon.roles, onInitialized, onCall },
     turn: (id) => (roles ? roles.turn(id, link.turn(id)) : link.turn(id)),
-    letGo: () => {
+    releaseHandedMessages: () => {
       if (session.ended.aborted) return
       for (const each of [session, ...(roles?.sessions ?? [])])
         void dispatch.releaseLost(each, [...each.handedMessages])

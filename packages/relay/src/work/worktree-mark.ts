@@ -53,7 +53,7 @@ export async function findWorktreeRecord(
   const folder =
     folders.find((each) => worktreePathOf(each) === path) ??
     folders.find((each) => worktreePathOf(each) === undefined && begun(each))
-  return folder === undefined ? undefined : { folder, mark: readMark(folder, path) }
+  return folder === undefined ? undefined : { folder, mark: readWorktreeMark(folder, path) }
 }
 
 /** Lists git's own folders about all worktrees of the repository that has this git directory. */
@@ -78,7 +78,7 @@ function textOf(folder: string, name: string): string | undefined {
   return attempt(() => readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined)
 }
 
-export function readMark(folder: string, path: string): Partial<WorktreeMark> | undefined {
+export function readWorktreeMark(folder: string, path: string): Partial<WorktreeMark> | undefined {
   const text = textOf(folder, markFile)
   if (text !== undefined) return parseMark(text, path)
   const [, worker] = new RegExp(`^${lockReason('(\\S+)')}$`).exec(textOf(folder, 'locked') ?? '') ?? []
@@ -105,7 +105,7 @@ function parseMark(text: string, path: string): Partial<WorktreeMark> {
   }
 }
 
-export async function writeMark(git: Git, worktree: Worktree, mark: WorktreeMark): Promise<void> {
+export async function writeWorktreeMark(git: Git, worktree: Worktree, mark: WorktreeMark): Promise<void> {
   const record = await findWorktreeRecord(git, worktree)
   if (!record) throw new Error(`git does not know ${worktree.path} as a worktree`)
   await replaceFile(join(record.folder, markFile), JSON.stringify(mark))

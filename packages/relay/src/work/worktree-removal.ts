@@ -22,7 +22,7 @@ import {
 import {
   findWorktreeRecord,
   leadsToRecord,
-  readMark,
+  readWorktreeMark,
   type WorktreeRecord,
   worktreePathOf,
   worktreeRecordFolders,
@@ -169,7 +169,7 @@ async function removeWorktree(
       if (!isInside(worktreePathOf(held) ?? '/', path)) throw new Error(`${folder} is about another checkout`)
     })
   await removeFolder(own.folder, (held) => {
-    if (readMark(held, path)?.worker !== worker) throw new Error(`${own.folder} is about another worktree`)
+    if (readWorktreeMark(held, path)?.worker !== worker) throw new Error(`${own.folder} is about another worktree`)
   })
 }
 

@@ -28,7 +28,7 @@ import {
   pathInCheckout,
   workerBranch,
 } from './repository.ts'
-import { findWorktreeRecord, lockReason, writeMark } from './worktree-mark.ts'
+import { findWorktreeRecord, lockReason, writeWorktreeMark } from './worktree-mark.ts'
 import { discardWorktree, filesText, mustBeInPlace, removeIfClean } from './worktree-removal.ts'
 import { addSubmodules, copyFiles, runSetup, type WorktreeSettings } from './worktree-setup.ts'
 
@@ -127,7 +127,7 @@ export class Worktrees implements WorktreeKeeper {
     this.#branchless.delete(worker)
     const add = ['worktree', 'add', '--quiet', '--lock', '--reason', lockReason(worker), '--', path, branch]
     await this.#git.run(repository, add, { env: marker, timeoutMs: addMs })
-    await writeMark(this.#git, worktree, { worker, copied: {}, isSettingUp: true })
+    await writeWorktreeMark(this.#git, worktree, { worker, copied: {}, isSettingUp: true })
     await this.#git.run(repository, ['worktree', 'unlock', '--', path])
   }
 
@@ -140,7 +140,7 @@ export class Worktrees implements WorktreeKeeper {
       await onSetup(`set-up: ${[file, ...args].join(' ')}`)
       await runSetup([file, ...args], { cwd, env: environment, signal })
     }
-    await writeMark(this.#git, worktree, { worker, copied })
+    await writeWorktreeMark(this.#git, worktree, { worker, copied })
   }
 
   /** Chooses the worktree's name: the first of Fixer, Fixer-2, … for which neither a branch nor a directory exists. */

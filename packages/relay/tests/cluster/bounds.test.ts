@@ -1,7 +1,7 @@
 // A machine that asks without end and claims that everybody is there: the others read a bounded part of it, and serve honest machines as before.
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { putAnswer, putQuestion, tellPresence, unansweredQuestions } from '../../src/cluster/postgres/calls.ts'
+import { putAnswer, putQuestion, reportPresence, unansweredQuestions } from '../../src/cluster/postgres/calls.ts'
 import { type Client, withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
@@ -54,13 +54,13 @@ test('of what it says about who is there, others read at most so much in one ans
     const here = ['w_1', 'w_2', 'w_3'].map((workspace) => ({ workspace, agents: 'x'.repeat(3_900_000) }))
     await client.query('SELECT relay.present_2($1, 0, $2)', [await started(client), JSON.stringify(here)])
   })
-  await tellPresence(two, 0, [{ workspace: 'w_1', agents: '[1]' }])
-  const { told } = await tellPresence(
+  await reportPresence(two, 0, [{ workspace: 'w_1', agents: '[1]' }])
+  const { reported } = await reportPresence(
     one,
     0,
     ['w_1', 'w_2', 'w_3'].map((workspace) => ({ workspace, agents: '' })),
   )
-  expect(told.reduce((sum, { agents }) => sum + agents.length, 0)).toBeLessThanOrEqual(4_000_000)
-  expect(told.find(({ machine }) => machine === 'two')?.agents).toBe('[1]')
-  expect(told.filter(({ machine }) => machine === 'rogue').length).toBe(3)
+  expect(reported.reduce((sum, { agents }) => sum + agents.length, 0)).toBeLessThanOrEqual(4_000_000)
+  expect(reported.find(({ machine }) => machine === 'two')?.agents).toBe('[1]')
+  expect(reported.filter(({ machine }) => machine === 'rogue').length).toBe(3)
 })

@@ -229,7 +229,7 @@ test('a worker runs on the machine that has written it down, whatever the fact s
   const fact = samples['worker.wished']({ ...ada, machine: 'desk' })
   const before = rows()
   const { store } = desk
-  store.tentatively(() => {
+  store.runAndRollBack(() => {
     const entry = {
       seq: store.journal.lastSeq + 1,
       at: 1,

@@ -222,7 +222,7 @@ export const inputs: Inputs = {
   'claim.edit': ({ random }) => ({
     places: random.some(places, 2),
     hasOthers: random.chance(0.8),
-    ...(random.chance(0.3) ? { sweeps: '/r' } : {}),
+    ...(random.chance(0.3) ? { sweptCheckout: '/r' } : {}),
   }),
   'claim.add': ({ random }) => ({ places: random.some(places, 2) }),
   'claim.drop': (around) => ({ places: around.random.some(places, 2), standing: standing(around) }),

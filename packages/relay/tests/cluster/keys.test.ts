@@ -34,7 +34,7 @@ function differences(world: KeyWorld, commands: Given[]): Difference[] {
   return decided.flatMap((between): Difference[] => {
     if ('refusal' in between.verdict || between.verdict.facts.length === 0) return []
     const written = new Set(changedKeysOf(between.verdict.facts))
-    const changed = world.store.tentatively(() => {
+    const changed = world.store.runAndRollBack(() => {
       world.write(between.given, between.verdict)
       return decided.filter(({ given, outcome }) => !isDeepStrictEqual(outcomeOf(world.decide(given)), outcome))
     })

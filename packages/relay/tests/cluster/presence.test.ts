@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { PlayClock } from '../../../../test/plays/clock.ts'
 import { until } from '../../../../test/until.ts'
 import type { ReportedAgent } from '../../src/broker/sharing.ts'
-import { type MachinePresence, tellPresence } from '../../src/cluster/postgres/calls.ts'
+import { type MachinePresence, reportPresence } from '../../src/cluster/postgres/calls.ts'
 import { withClient } from '../../src/cluster/postgres/connection.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { Presence, silentMsMax } from '../../src/cluster/presence.ts'
@@ -32,7 +32,7 @@ afterAll(async () => {
 })
 
 const says = (cluster: PostgresCluster, agents: string, since = 0) =>
-  tellPresence(cluster, since, [{ workspace: 'w', agents }])
+  reportPresence(cluster, since, [{ workspace: 'w', agents }])
 const isLate = ({ seenMs }: MachinePresence) => seenMs > silentMsMax
 /** As the owner of the database. */
 const change = (text: string) => withClient({ ...server.address, database }, (client) => client.query(text))
@@ -47,14 +47,14 @@ const passes = async (seconds: number, ...machines: string[]) => {
 test('what was said before is not told again, nor is the same once more', async () => {
   await says(one, '[1]')
   const first = await says(two, '[]')
-  expect(first.told).toMatchObject([{ workspace: 'w', machine: 'one', agents: '[1]', removed: false }])
+  expect(first.reported).toMatchObject([{ workspace: 'w', machine: 'one', agents: '[1]', removed: false }])
   await passes(12, 'one')
-  expect((await says(two, '', first.stamp)).told).toEqual([])
+  expect((await says(two, '', first.stamp)).reported).toEqual([])
   await says(one, '')
   await says(one, '[1]')
-  expect((await says(two, '', first.stamp)).told).toEqual([])
+  expect((await says(two, '', first.stamp)).reported).toEqual([])
   await says(one, '[2]')
-  expect((await says(two, '', first.stamp)).told).toMatchObject([{ machine: 'one', agents: '[2]' }])
+  expect((await says(two, '', first.stamp)).reported).toMatchObject([{ machine: 'one', agents: '[2]' }])
 })
 
 test('who is late is told of, and who comes back is news although nothing has changed', async () => {
@@ -62,12 +62,12 @@ test('who is late is told of, and who comes back is news although nothing has ch
   const { stamp } = await says(two, '')
   await passes(20, 'one')
   const late = await says(two, '', stamp)
-  expect(late.told).toMatchObject([{ machine: 'one', agents: '' }])
-  expect(late.told.map(isLate)).toEqual([true])
+  expect(late.reported).toMatchObject([{ machine: 'one', agents: '' }])
+  expect(late.reported.map(isLate)).toEqual([true])
   await says(one, '')
   const back = await says(two, '', late.stamp)
-  expect(back.told).toMatchObject([{ machine: 'one', agents: '[1]' }])
-  expect(back.told.map(isLate)).toEqual([false])
+  expect(back.reported).toMatchObject([{ machine: 'one', agents: '[1]' }])
+  expect(back.reported.map(isLate)).toEqual([false])
 })
 
 const agent = (name: string): ReportedAgent => ({ name, status: 'idle', lastCallAt: 1 })
@@ -79,7 +79,7 @@ function daemon(cluster: PostgresCluster, ...names: string[]) {
   const presence = new Presence(cluster, clock, { onBeat: () => void beats++, onRemoved: () => {} })
   onTestFinished(() => presence.stop())
   const otherMachines = presence.enter('w')
-  otherMachines.tell(() => names.map(agent))
+  otherMachines.report(() => names.map(agent))
   /** Until it has said and heard everything once more. */
   const beat = async (ms = 1_000) => {
     const before = beats

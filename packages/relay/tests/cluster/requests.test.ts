@@ -12,7 +12,7 @@ import {
   putAnswer,
   putQuestion,
   readAnswer,
-  tellPresence,
+  reportPresence,
   unansweredQuestions,
 } from '../../src/cluster/postgres/calls.ts'
 import { revokeMachine } from '../../src/cluster/postgres/machines.ts'
@@ -190,7 +190,7 @@ test('a machine that is away is asked nothing, and only its plain yes means that
   await until(() => store.view.approvals.byId('ap-50'))
   const give = () => alice.call('approval.answer', { id: 'ap-50', digest: 'd', choice: 'yes' })
   await refused(give(), 'machine.away', /rogue cannot be reached \(not heard of since.*nothing was done/)
-  await tellPresence(rogue, 0, [{ workspace: ws, agents: '[]' }])
+  await reportPresence(rogue, 0, [{ workspace: ws, agents: '[]' }])
   await until(async () => (await laptop.open(workspace)).workspace.otherMachines.isReached('rogue'))
   await refused(give(), 'request.unanswered', /rogue.*has not answered: it is not known whether it was done/)
   for (const [told, code] of [

@@ -15,7 +15,7 @@ beforeEach(() => {
 const place = (file: string, root = '/r') => ({ path: `${root}/${file}`, root, file, repository: '/r/.git' })
 const edit = (by: string, files: string[], more: Partial<EditInput> = {}) =>
   world.give('claim.edit', by, { places: files.map((file) => place(file)), hasOthers: true, ...more })
-const sweep = (by: string, more: Partial<EditInput> = {}) => edit(by, [], { sweeps: '/r', ...more })
+const sweep = (by: string, more: Partial<EditInput> = {}) => edit(by, [], { sweptCheckout: '/r', ...more })
 const add = (by: string, ...files: string[]) =>
   world.give('claim.add', by, { places: files.map((file) => place(file)) })
 const drop = (by: string, file: string, standing: typeof asAgent | typeof asHolder = asAgent) =>
@@ -87,12 +87,12 @@ describe('what the policy makes of an edit and of a git command', () => {
   test('deny warns of a git command once; a warning excuses no edit, and nothing under strict', () => {
     edit('ada', ['a'])
     expect(typesOf(sweep('bob', { isWarned: true }))).toEqual(['claim.passed'])
-    expect(outcomeOf(edit('bob', ['a'], { sweeps: '/r', isWarned: true }))).toEqual({ isDenied: true })
+    expect(outcomeOf(edit('bob', ['a'], { sweptCheckout: '/r', isWarned: true }))).toEqual({ isDenied: true })
     policy('strict')
     expect(outcomeOf(sweep('bob', { isWarned: true }))).toEqual({ isDenied: true })
     // Its own claims and those of other checkouts are not in its way.
     expect(outcomeOf(sweep('ada'))).toEqual({ isDenied: false })
-    expect(outcomeOf(sweep('bob', { sweeps: '/elsewhere' }))).toEqual({ isDenied: false })
+    expect(outcomeOf(sweep('bob', { sweptCheckout: '/elsewhere' }))).toEqual({ isDenied: false })
   })
 })
 

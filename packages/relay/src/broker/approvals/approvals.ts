@@ -17,14 +17,14 @@ import type { Alarm } from '../../machine/clock.ts'
 import { actorOf, type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 import { accepted, submitByDaemon } from '../commands.ts'
 import type { CommandReply } from '../engine.ts'
-import type { MachineRequests, ReceivedRequest, WordsDelivery } from '../requests.ts'
+import type { AnswerTextDelivery, MachineRequests, ReceivedRequest } from '../requests.ts'
 import { type AgentProcesses, identifyCaller, whyNoPerson } from '../sessions/person.ts'
 import { approvalEndOf, approvalOpenInput, approvalSource, listedApproval, wholeApproval } from './approval-input.ts'
 import { approvalNotice, denialMessage, shortInput, wantedActionText } from './approval-notice.ts'
 import { type ApprovalEnd, type ApprovalQueue, approvalMark, type NewApproval } from './approval-runtime.ts'
 
 type ApprovalParts = Pick<WorkspaceParts, 'store' | 'engine' | 'hub' | 'sessions' | 'clock' | 'ids' | 'name'>
-type AnswerOutcome = Omit<OutputOf<'approval.answer'>, keyof WordsDelivery>
+type AnswerOutcome = Omit<OutputOf<'approval.answer'>, keyof AnswerTextDelivery>
 type CloseArguments = Parameters<ApprovalQueue['close']>
 
 /** An approval that is being opened, or is open. */
@@ -229,7 +229,7 @@ export class Approvals implements ApprovalQueue {
   async answerForMachine(
     { asker, standing, surface, cause, digest }: ReceivedRequest,
     input: ParsedInputOf<'approval.answer'>,
-  ): Promise<WordsDelivery> {
+  ): Promise<AnswerTextDelivery> {
     const who = { by: daemonName, cause, digest }
     const { reply, told } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
     accepted(reply)
@@ -239,7 +239,7 @@ export class Approvals implements ApprovalQueue {
   async #submitAnswer(
     input: AnswerInput,
     who: { by: string; cause: string; digest?: () => string },
-  ): Promise<{ reply: CommandReply; told: WordsDelivery }> {
+  ): Promise<{ reply: CommandReply; told: AnswerTextDelivery }> {
     const asked = this.#byId.get(input.id)?.asked
     // If the hook is disconnected, it gets the answer, with the reason of a denial, once it has reconnected.
     const passesWords = asked ? asked.passesWords : this.#leftovers.has(input.id)

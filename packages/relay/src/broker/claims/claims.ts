@@ -8,8 +8,8 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader } from '../../core/sight.ts'
 import type { ClaimRow } from '../../core/view.ts'
 import { type Alarm, isAhead } from '../../machine/clock.ts'
-import { type LateEdit, sweepLateEdits, takeLateEdits } from '../../machine/late-edits.ts'
 import { pathProbe } from '../../machine/path-probe.ts'
+import { removeOldEditNotes, takeUncheckedEdits, type UncheckedEdit } from '../../machine/unchecked-edits.ts'
 import type { CallContext, WorkspaceParts } from '../call.ts'
 import { submitByDaemon, submitCall, tellAgent } from '../commands.ts'
 import { dayTokenMs } from '../sessions/credentials.ts'
@@ -51,7 +51,7 @@ export class Claims {
     this.#startedAt = parts.clock.steady()
     this.#hint = new ClaimHintFile(parts, hooksPath)
     this.#renewals = new ClaimRenewals(parts)
-    if (hooksPath !== undefined) sweepLateEdits(hooksPath)
+    if (hooksPath !== undefined) removeOldEditNotes(hooksPath)
     parts.sessions.onChange((agent) => this.#onSession(agent))
     // Gives the holders of claims from before the daemon's start `holderGoneMs` to reconnect.
     for (const agent of parts.store.view.claims.holders(parts.clock.now())) this.#onSession(agent)
@@ -144,14 +144,14 @@ export class Claims {
     const { git, ...named } = input
     const looked = await pathProbe.ask({ ...named, directory: git?.directory }, by)
     if (!looked) return undefined
-    const { places, trees, root: sweeps, unclear } = looked
-    const isNothing = places.every((place) => place === null) && trees.length === 0 && sweeps === undefined
+    const { places, trees, root: sweptCheckout, unclear } = looked
+    const isNothing = places.every((place) => place === null) && trees.length === 0 && sweptCheckout === undefined
     if (isNothing && unclear === undefined) return undefined
     return {
       unclear,
       places: withoutDuplicates(places.filter((place) => place !== null)),
       trees,
-      sweeps,
+      sweptCheckout,
       // Just after the daemon's start other agents may not have reconnected yet, so the edit is decided as if there were some.
       hasOthers: clock.steady() - this.#startedAt < holderGoneMs || liveAgents(this.#parts).some((name) => name !== by),
       isWarned: git !== undefined && (this.#warned.get(warningKey(by, git)) ?? 0) > clock.now(),
@@ -161,11 +161,11 @@ export class Claims {
   /** Records edits that hooks let through because the daemon did not answer in time. Called before the next decision or list. */
   async #recordLateEdits(socketPath: string): Promise<void> {
     if (this.#hooksPath === undefined) return
-    for (const late of takeLateEdits(this.#hooksPath, socketPath, this.#parts.clock.now()))
-      await this.#recordLateEdit(late)
+    for (const edit of takeUncheckedEdits(this.#hooksPath, socketPath, this.#parts.clock.now()))
+      await this.#recordUncheckedEdit(edit)
   }
 
-  async #recordLateEdit({ proof, hosts = [], thread, ...edited }: LateEdit): Promise<void> {
+  async #recordUncheckedEdit({ proof, hosts = [], thread, ...edited }: UncheckedEdit): Promise<void> {
     const by = proof === undefined ? this.#parts.sessions.agentOfHost(hosts, thread) : this.#agentOf(proof)
     // Skips the edit if its agent does not exist any more.
     if (by !== undefined && this.#parts.store.view.agent(by)) await this.recordEdit(by, edited, true)

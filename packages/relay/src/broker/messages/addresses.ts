@@ -6,7 +6,12 @@ import { broadcast, directKey, isChannel } from '../../core/conversations.ts'
 import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
 import { type CallContext, causeOf, type WorkspaceCore } from '../call.ts'
 import { reuseRefusal } from '../engine.ts'
-import { describeUnreachable, findNotReached, isConnected, unreachableMachineOf } from '../presence/availability.ts'
+import {
+  describeUnreachable,
+  findClosedInterfaces,
+  isConnected,
+  unreachableMachineOf,
+} from '../presence/availability.ts'
 import { mayWriteToOtherWorkspaces, type Neighbours } from '../presence/other-workspaces.ts'
 import { storeProvisionalNameOf } from '../presence/provisional-names.ts'
 import type { Session } from '../sessions/session.ts'
@@ -136,7 +141,7 @@ async function sendToWorkspace(
   const lost = isAgent && unreachableMachineOf(target, rest)
   if (lost) outcome.unreachable = [describeUnreachable(`${target.name}:${rest}`, lost)]
   else if (isAgent && !isConnected(target, rest)) outcome.away.push(`${target.name}:${rest}`)
-  const shut = isAgent ? findNotReached(target, rest) : []
+  const shut = isAgent ? findClosedInterfaces(target, rest) : []
   if (shut.length > 0) outcome.notReached = shut.map(({ why }) => ({ name: `${target.name}:${rest}`, why }))
   return reply
 }

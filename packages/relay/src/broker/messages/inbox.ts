@@ -41,7 +41,7 @@ export class Inboxes {
     const { queries } = this.#parts.store
     // With `again` the model's session has just begun, and does not know the messages of earlier answers: forgets them, so that the next call does not mark
     // them as read.
-    if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceived(session)
+    if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceivedMessages(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
     const reply = accepted(await submitTake(this.#parts, submission, abandoned))

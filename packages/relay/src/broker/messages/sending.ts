@@ -17,7 +17,7 @@ import {
   absenceOf,
   absenceOfAll,
   describeUnreachable,
-  findNotReached,
+  findClosedInterfaces,
   isConnected,
   type ReachableWorkspace,
   unreachableMachineOf,
@@ -169,7 +169,7 @@ function absentRecipients(
     const place = unreachableMachineOf(workspace, name)
     if (place) lost.push(describeUnreachable(name, place))
     else if (!isConnected(workspace, name)) away.push(name)
-    shut.push(...findNotReached(workspace, name))
+    shut.push(...findClosedInterfaces(workspace, name))
   }
   return { away, ...(lost.length > 0 && { unreachable: lost }), ...(shut.length > 0 && { notReached: shut }) }
 }

@@ -11,7 +11,7 @@ import type { AgentRow } from '../../core/view.ts'
 import type { CallContext, WorkspaceCore } from '../call.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
-import { WholeTexts } from '../whole-texts.ts'
+import { WholeTextBudget } from '../whole-text-budget.ts'
 import { type ReachableWorkspace, statusOf, unreachableMachineOf, type WorkerStates } from './availability.ts'
 import { agentsInOtherWorkspaces, type CallScope, connectedAgentsIn } from './other-workspaces.ts'
 import { messagesToEverybodySince } from './provisional-names.ts'
@@ -89,7 +89,7 @@ function* agentsOf(
   }
   names.sort((a, b) => calledAt(b) - calledAt(a))
   const shown: Agent[] = []
-  const texts = new WholeTexts(whole)
+  const texts = new WholeTextBudget(whole)
   for (const name of names) {
     const agent = yield* describe(workspace, reader, { name, texts })
     if (agent) shown.push(agent)
@@ -101,7 +101,7 @@ function* agentsOf(
 function* describe(
   workspace: AgentListWorkspace,
   reader: Reader,
-  { name, texts }: { name: string; texts: WholeTexts },
+  { name, texts }: { name: string; texts: WholeTextBudget },
 ): Steps<Agent | undefined> {
   const { store, sessions, waits, workers, reach, approvals } = workspace
   const there = sessions.isLive(name) ? undefined : workspace.otherMachines.connectedAgent(name)

@@ -99,7 +99,7 @@ export function describeUnreachable(name: string, { machine, since }: Unreachabl
 }
 
 /** Returns why the agent's program takes no messages now. Empty for an agent that has the relay's tools, since it finds the messages at its next call. */
-export function findNotReached({ sessions }: Pick<PresenceParts, 'sessions'>, name: string): NotReached[] {
+export function findClosedInterfaces({ sessions }: Pick<PresenceParts, 'sessions'>, name: string): NotReached[] {
   const { note, isOnlyWay } = sessions.programState(name) ?? {}
   return note === undefined || !isOnlyWay ? [] : [{ name, why: note }]
 }
@@ -150,19 +150,19 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-const namesShown = 8
+const namesShownMax = 8
 
 /** Returns an absence as text for the sender that waits: a time such as `12 min`, `3 h` or `2 d`, with the names if there are several. */
 export function absenceText({ names, ms, isAtLeast }: Absence): { away: string; all?: string; several?: true } {
   const [unitMs, unit] = ms < 2 * hourMs ? [minuteMs, 'min'] : ms < 2 * dayMs ? [hourMs, 'h'] : [dayMs, 'd']
   const time = `${Math.floor(ms / unitMs)} ${unit}`
   if (names.length === 1) return { away: `${isAtLeast ? 'more than ' : ''}${time}` }
-  return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: namesText(names), several: true }
+  return { away: `${isAtLeast ? 'more than' : 'at least'} ${time}`, all: shortenedNameList(names), several: true }
 }
 
 /** Returns a list of names such as `Ann, Bob and 3 more`. */
-export function namesText(names: readonly string[]): string {
-  const [shown, rest] = [names.slice(0, namesShown), names.length - namesShown]
+export function shortenedNameList(names: readonly string[]): string {
+  const [shown, rest] = [names.slice(0, namesShownMax), names.length - namesShownMax]
   const last = rest > 0 ? `${rest} more` : shown.pop()
   return shown.length === 0 ? `${last}` : `${shown.join(', ')} and ${last}`
 }

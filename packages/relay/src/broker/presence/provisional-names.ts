@@ -94,11 +94,11 @@ function onlyLooks(
   operation: OperationName,
   input: object,
 ): boolean {
-  const { looks } = operations[operation] as OperationRule
-  if (looks === 'always') return true
+  const { needsNoStoredAgent } = operations[operation] as OperationRule
+  if (needsNoStoredAgent === 'always') return true
   // To look into an empty inbox, an agent need not be stored. It must be stored to get messages sent to everybody, to wait for messages, or to enter a channel.
   const isPlain = !('wait' in input) && !('channel' in input)
-  return looks === 'at inbox' && isPlain && messagesToEverybodySince(workspace, provisional) === 0
+  return needsNoStoredAgent === 'at inbox' && isPlain && messagesToEverybodySince(workspace, provisional) === 0
 }
 
 function namesIn(input: object): string[] {

@@ -8,7 +8,7 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkspaceCore } from '../call.ts'
 import type { Moment } from '../sessions/session.ts'
 import type { RemoteWait, ReportedWait } from '../sharing.ts'
-import { type Absence, absenceText, longAbsenceMs, namesText } from './availability.ts'
+import { type Absence, absenceText, longAbsenceMs, shortenedNameList } from './availability.ts'
 
 const agentAddress = /^[^#*][^*]*$/
 
@@ -266,5 +266,5 @@ function circleText(by: string, path: readonly Wait[]): string {
 
 /** Returns a text such as `bob is away` or `bob and cy are away`. */
 function awayDetails(away: string[]): { away?: string } {
-  return away.length === 0 ? {} : { away: `${namesText(away)} ${away.length > 1 ? 'are' : 'is'} away` }
+  return away.length === 0 ? {} : { away: `${shortenedNameList(away)} ${away.length > 1 ? 'are' : 'is'} away` }
 }

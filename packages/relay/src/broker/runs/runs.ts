@@ -13,7 +13,7 @@ import { actorOf, type CallContext, causeOf, readerOf, type WorkspaceParts } fro
 import { submitCall } from '../commands.ts'
 import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import { tokenStanding } from '../sessions/standing.ts'
-import { WholeTexts } from '../whole-texts.ts'
+import { WholeTextBudget } from '../whole-text-budget.ts'
 import { spawnRight } from '../workers/spawning.ts'
 import { blockedNote, lastScreenOfRun, workerAsRun } from '../workers/worker-as-run.ts'
 import type { Workers } from '../workers/workers.ts'
@@ -162,7 +162,7 @@ export class Runs {
     url?: string,
   ): Promise<OutputOf<'run.status'>> {
     const reader = readerOf(asking)
-    const texts = new WholeTexts(whole)
+    const texts = new WholeTextBudget(whole)
     const { view } = this.#parts.store
     const { runs } = view
     const known = runs.byIds(ids)
@@ -188,7 +188,7 @@ export class Runs {
   ): Steps<OutputOf<'run.list'>> {
     const { view } = this.#parts.store
     const reader = readerOf(asking)
-    const texts = new WholeTexts(whole)
+    const texts = new WholeTextBudget(whole)
     const rows = yield* view.runs.list(seesAllRuns(view, reader) ? undefined : reader.agent, status, limit)
     const titled = (row: RunRow) => ({
       ...this.#describe(row, asking, url),
@@ -252,7 +252,7 @@ export class Runs {
     if ('refusal' in reply) await this.reports.end(id, `${agent} could not be told: ${reply.refusal.message}`)
   }
 
-  #whole(row: RunRow, reader: Reader, texts: WholeTexts): Pick<Run, 'contract'> {
+  #whole(row: RunRow, reader: Reader, texts: WholeTextBudget): Pick<Run, 'contract'> {
     const { view } = this.#parts.store
     return texts.hasRoom && sees(view, reader, 'run', row) ? { contract: texts.add(view.runs.contract(row.id)) } : {}
   }

@@ -35,7 +35,7 @@ export class Sessions implements World {
   readonly #provisional = new Map<string, Session>()
   readonly #holds = new Map<string, Session>()
   /** Messages shown to an agent outside any answer, such as text typed into its terminal: they count as read at the agent's next call. */
-  readonly #pasted = new Map<string, Set<string>>()
+  readonly #shownOutsideAnswers = new Map<string, Set<string>>()
   /** The agents whose CLI has run one of our hooks since they connected. */
   readonly #hooked = new Set<string>()
   /** The state of each agent's program, as the program itself reports it. */
@@ -178,20 +178,20 @@ export class Sessions implements World {
     return fitting.length === 1 ? fitting[0] : undefined
   }
 
-  recordPasted(agent: string, messages: Iterable<string>): void {
-    const pasted = this.#pasted.get(agent) ?? new Set()
-    for (const id of messages) pasted.add(id)
-    this.#pasted.set(agent, pasted)
+  recordShownOutsideAnswers(agent: string, messages: Iterable<string>): void {
+    const shown = this.#shownOutsideAnswers.get(agent) ?? new Set()
+    for (const id of messages) shown.add(id)
+    this.#shownOutsideAnswers.set(agent, shown)
   }
 
   /** Returns the messages in the session's earlier answers, and forgets them. That the session makes a call now shows that it has received them. */
-  takeReceived(session: Session): string[] {
+  takeReceivedMessages(session: Session): string[] {
     const { agent, handedMessages } = session
-    const pasted = agent === undefined ? undefined : this.#pasted.get(agent)
-    if (handedMessages.size === 0 && pasted === undefined) return []
-    const received = [...handedMessages, ...(pasted ?? [])]
+    const shown = agent === undefined ? undefined : this.#shownOutsideAnswers.get(agent)
+    if (handedMessages.size === 0 && shown === undefined) return []
+    const received = [...handedMessages, ...(shown ?? [])]
     handedMessages.clear()
-    if (pasted) this.#pasted.delete(agent as string)
+    if (shown) this.#shownOutsideAnswers.delete(agent as string)
     return received
   }
 

@@ -78,7 +78,7 @@ class HeldMessages implements HeldMail {
     this.#route = route
     const input = { messages, route }
     const reply = await engine.submit({ rule: 'inbox.offer', input, by, cause: ids('d'), session: session.id })
-    if (isFirst) sessions.recordPasted(by, messages)
+    if (isFirst) sessions.recordShownOutsideAnswers(by, messages)
     // If the offer was not stored, for example on a full disk, the messages stay held, so that the agent is not shown them twice.
     if (!('refusal' in reply)) this.#end()
   }

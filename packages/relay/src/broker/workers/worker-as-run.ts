@@ -5,7 +5,7 @@ import { limits, type Run, type RunState, type WorkerStatus } from '@agent-relay
 import { carriesOutRun } from '../../core/run-notice.ts'
 import { type Reader, sees } from '../../core/sight.ts'
 import type { View } from '../../core/view.ts'
-import type { WholeTexts } from '../whole-texts.ts'
+import type { WholeTextBudget } from '../whole-text-budget.ts'
 import type { Workers } from './workers.ts'
 
 const runStates: Record<WorkerStatus, RunState> = {
@@ -22,7 +22,7 @@ export async function workerAsRun(
   view: View,
   workers: Workers,
   reader: Reader,
-  { name, texts }: { name: string; texts: WholeTexts },
+  { name, texts }: { name: string; texts: WholeTextBudget },
 ): Promise<Run | undefined> {
   const worker = view.workers.byName(name)
   const isShown = worker && (sees(view, reader, 'worker', worker) || sees(view, reader, 'terminal', worker))

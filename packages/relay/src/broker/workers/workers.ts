@@ -15,7 +15,7 @@ import type { MachineRequests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
 import type { Standing } from '../sessions/standing.ts'
 import type { UnreachableMachine } from '../sharing.ts'
-import { WholeTexts } from '../whole-texts.ts'
+import { WholeTextBudget } from '../whole-text-budget.ts'
 import { tellHirersOfRemoteWorkers } from './hired-elsewhere.ts'
 import { assertMaySpawn, assertMayStart, checkWorkingDirectory, type SpawnWish } from './spawning.ts'
 import { type Wisher, WorkerWishes, waitForWorker } from './wishes.ts'
@@ -174,7 +174,7 @@ export class Workers {
     { all = false, whole = false }: ParsedInputOf<'worker.list'>,
   ): OutputOf<'worker.list'>['workers'] {
     const { view } = this.#parts.store
-    const texts = new WholeTexts(whole)
+    const texts = new WholeTextBudget(whole)
     const rows = all ? view.workers.latest(workersMax) : view.workers.running()
     const described = (row: WorkerRow) => {
       const task = texts.add(taskOfWorker(view, row, texts.hasRoom))

@@ -25,19 +25,19 @@ export interface OwnPresence {
  * Reports this machine's presence. Returns the machines whose presence has changed since `stamp`, that have fallen silent, or that were removed. `stamp`:
  * from the previous answer, or 0 to get all machines.
  */
-export function tellPresence(
+export function reportPresence(
   cluster: PostgresCluster,
   stamp: number,
   here: readonly OwnPresence[],
-): Promise<{ stamp: number; told: MachinePresence[] }> {
+): Promise<{ stamp: number; reported: MachinePresence[] }> {
   return cluster.asReader(async (client, boot) => {
     const text = 'SELECT * FROM relay.present_2($1, $2, $3)'
     const { rows } = await client.query(text, [boot, stamp, JSON.stringify(here)])
     // An empty answer means that this machine was removed, or that a daemon that started later has its identity: its next append then fails with the reason.
-    const [head, ...told] = rows
+    const [head, ...reported] = rows
     return {
       stamp: Number(head?.stamp ?? 0),
-      told: told.map(({ workspace, machine, seen_ms: seenMs, agents, removed }) => {
+      reported: reported.map(({ workspace, machine, seen_ms: seenMs, agents, removed }) => {
         return { workspace, machine, seenMs: Number(seenMs), agents, removed }
       }),
     }

@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { type ClaudeSession, isWritableByUserOnly } from './registry.ts'
 
 /** Maximum size of a frame in bytes: enough for the longest message body with its characters escaped. */
-const letterBytesMax = 2 * 1024 * 1024
+const frameBytesMax = 2 * 1024 * 1024
 const connectionsMax = 64
 /** Idle timeout of an incoming connection: a session sends one frame and closes the connection. */
 const connectionMs = 5_000
@@ -45,7 +45,7 @@ const outcomeByStatus: Readonly<Record<string, DeliveryOutcome>> = {
   denied: 'expired',
 }
 
-export interface IncomingLetter {
+export interface IncomingText {
   id: string
   /** The socket of the session that the sender claims to be. */
   socketPath: string
@@ -54,10 +54,10 @@ export interface IncomingLetter {
 
 export interface ClaudeInboxListener {
   onOutcome(id: string, outcome: DeliveryOutcome): void
-  onLetter(said: IncomingLetter): void
+  onText(said: IncomingText): void
 }
 
-export interface OutgoingLetter {
+export interface OutgoingText {
   id: string
   /** The sender's name. */
   name: string
@@ -92,7 +92,7 @@ export class ClaudeInbox {
   }
 
   /** Resolves once the message is written to the session's socket. Whether the session's model gets the message is not known then. */
-  send({ socketPath, token }: ClaudeSession, { id, name, text }: OutgoingLetter): Promise<void> {
+  send({ socketPath, token }: ClaudeSession, { id, name, text }: OutgoingText): Promise<void> {
     const from = `uds:${this.path}`
     // The sender claims the lowest permission mode, in which a person is asked about each step.
     const head = `<cross-session-message from="${from}" from-name="${name}" from-mode="prompting">`
@@ -127,7 +127,7 @@ export class ClaudeInbox {
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('data', (data: Buffer) => {
       bytes += data.length
-      if (bytes > letterBytesMax) return void socket.destroy()
+      if (bytes > frameBytesMax) return void socket.destroy()
       parts.push(data)
       if (!data.includes('\n')) return
       const lines = Buffer.concat(parts.splice(0)).toString('utf8').split('\n')
@@ -154,11 +154,11 @@ export class ClaudeInbox {
     const said = PeerMessage.safeParse(value)
     if (!said.success || !said.data.from.startsWith('uds:')) return
     const { msg_id: id, from, message } = said.data
-    this.#listener.onLetter({ id, socketPath: from.slice('uds:'.length), text: withoutWrapper(message.content) })
+    this.#listener.onText({ id, socketPath: from.slice('uds:'.length), text: withoutWrapper(message.content) })
   }
 }
 
-export const newLetterId = (): string => randomUUID()
+export const newTextId = (): string => randomUUID()
 
 /** Returns the text that the model wrote, without the tag `cross-session-message` around it. */
 function withoutWrapper(content: string): string {

@@ -107,7 +107,7 @@ export class ClaudeRecords {
   }
 
   #isOurs(file: string): boolean {
-    const { daemon, start } = this.#readMark(file)?.agentRelay ?? {}
+    const { daemon, start } = this.#readRecordMark(file)?.agentRelay ?? {}
     const { agentRelay } = ownRecordMark()
     return daemon === agentRelay.daemon && start === agentRelay.start
   }
@@ -115,7 +115,7 @@ export class ClaudeRecords {
   /** Removes the records that a killed daemon left: Claude Code lists each for as long as the process that it names lives. */
   #removeDead(): void {
     for (const file of this.#files().filter((name) => name.endsWith('.json'))) {
-      const { agentRelay } = this.#readMark(file) ?? {}
+      const { agentRelay } = this.#readRecordMark(file) ?? {}
       if (!agentRelay || startTimeOf(agentRelay.daemon) === agentRelay.start) continue
       const pid = file.slice(0, -'.json'.length)
       for (const each of this.#files().filter(
@@ -129,7 +129,7 @@ export class ClaudeRecords {
     return attempt(() => readdirSync(this.#folder)) ?? []
   }
 
-  #readMark(file: string): Partial<ReturnType<typeof ownRecordMark>> | undefined {
+  #readRecordMark(file: string): Partial<ReturnType<typeof ownRecordMark>> | undefined {
     return attempt(() => JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined)
   }
 }

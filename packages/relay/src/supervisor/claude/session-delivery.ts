@@ -3,7 +3,7 @@
 // as offered, and the reason is reported.
 
 import type { HeldMail } from '../../broker/waking/user-session-runtime.ts'
-import { type ClaudeInbox, type DeliveryOutcome, newLetterId } from './inbox.ts'
+import { type ClaudeInbox, type DeliveryOutcome, newTextId } from './inbox.ts'
 import type { ClaudeSession } from './registry.ts'
 import { ClaudeTranscript } from './transcript.ts'
 
@@ -116,7 +116,7 @@ export class ClaudeSessionDelivery {
     const known = this.#hasSentNothing ? transcript.findEarlier(marks) : transcript.skipToEnd()
     this.#hasSentNothing = false
     if (known === 'given') return mail.markOffered('peer')
-    const id = newLetterId()
+    const id = newTextId()
     this.#transcripts = [transcript]
     this.#sent = { id, mail, sentAt: performance.now(), isQueued: known === 'queued', isHeld: false }
     if (known === 'queued') return

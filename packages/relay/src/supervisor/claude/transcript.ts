@@ -49,17 +49,17 @@ export class ClaudeTranscript {
   }
 
   /**
-   * Searches the transcript's new lines for a text that was sent to the session, by the text's id (`letter`) or by the ids of the relay's messages in
+   * Searches the transcript's new lines for a text that was sent to the session, by the text's id (`textId`) or by the ids of the relay's messages in
    * it.
    */
-  search(letter: string, messages: readonly string[]): TranscriptFinding {
+  search(textId: string, messages: readonly string[]): TranscriptFinding {
     const shown: TranscriptFinding = { isGiven: false, isQueued: false }
     this.#path ??= this.#find()
     if (this.#path === undefined) return shown
     try {
       for (const line of this.#read(this.#path)) {
         if (!line.includes('cross-session-message')) continue
-        shown.isGiven ||= isGiven(line, letter, messages)
+        shown.isGiven ||= isGiven(line, textId, messages)
         shown.isQueued ||= isQueued(line, messages)
       }
     } catch {
@@ -126,10 +126,10 @@ interface TranscriptLine {
   attachment?: { origin?: Origin }
 }
 
-function isGiven(line: string, letter: string, messages: readonly string[]): boolean {
+function isGiven(line: string, textId: string, messages: readonly string[]): boolean {
   const { origin, attachment } = parseLine(line)
   const { kind, msg_id: id, body } = origin ?? attachment?.origin ?? {}
-  return kind === 'peer' && (id === letter || hasAll(body, messages))
+  return kind === 'peer' && (id === textId || hasAll(body, messages))
 }
 
 function isQueued(line: string, messages: readonly string[]): boolean {

@@ -40,7 +40,7 @@ export const actionOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
-    looks: 'always',
+    needsNoStoredAgent: 'always',
     summary: 'The actions that you may call now; without a name, those that are open to all.',
     input: z.object({
       /**

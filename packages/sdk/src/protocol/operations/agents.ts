@@ -28,7 +28,7 @@ export const agentOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
-    looks: 'always',
+    needsNoStoredAgent: 'always',
     summary: 'Agents with their state, newest call first.',
     input: z.object({
       includeIdle: z.boolean().optional(),
@@ -52,7 +52,7 @@ export const agentOperations = {
     kind: 'command',
     who: 'agent',
     network: 'token',
-    byHost: 'always',
+    byHook: 'always',
     summary:
       'Your own situation in a few lines, for a model whose memory was cut: who you are, who hired you and for what, open answers, unread messages, workers and runs.',
     /**
@@ -67,7 +67,7 @@ export const agentOperations = {
     kind: 'command',
     who: 'agent',
     network: 'key',
-    byHost: 'always',
+    byHook: 'always',
     summary:
       'Say what your own session does now, as the plugin of its CLI does: it stands in lists of agents until the session ends.',
     input: z.object({ state: Doing.shape.state, for: Label.optional() }),

@@ -17,7 +17,7 @@ export const approvalOperations = {
     who: 'agent',
     network: 'key',
     ownSession: true,
-    byHost: 'always',
+    byHook: 'always',
     summary:
       'Ask for an approval, as a hook does for its agent: answered when it is over, whoever has answered or closed it.',
     input: z.object({
@@ -46,7 +46,7 @@ export const approvalOperations = {
     kind: 'command',
     who: 'agent',
     network: 'key',
-    byHost: 'always',
+    byHook: 'always',
     summary: 'Say how an approval that this session has asked for is over: answered at the terminal, or given up.',
     input: z.object({ key, how: z.enum(['terminal', 'timeout', 'cancelled']), kind: kind.optional() }),
     output: z.object({}),

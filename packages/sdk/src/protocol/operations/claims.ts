@@ -18,7 +18,7 @@ export const claimOperations = {
     kind: 'command',
     who: 'agent',
     network: 'key',
-    byHost: 'always',
+    byHook: 'always',
     summary: 'Say what you are about to edit, as a hook does before the edit: claims the files, or denies the edit.',
     input: named.extend({
       files: z.array(path).max(limits.claimFilesMax),

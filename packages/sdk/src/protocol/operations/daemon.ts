@@ -40,7 +40,7 @@ export const daemonOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
-    looks: 'always',
+    needsNoStoredAgent: 'always',
     summary: 'Version, uptime, counts and event-loop lag.',
     input: z.object({}),
     output: WorkspaceStatus,

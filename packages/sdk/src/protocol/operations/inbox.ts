@@ -23,8 +23,8 @@ export const inboxOperations = {
     kind: 'command',
     who: 'agent',
     network: 'lift',
-    looks: 'at inbox',
-    byHost: 'by route',
+    needsNoStoredAgent: 'at inbox',
+    byHook: 'by route',
     summary: 'Hand out unread messages, oldest first. They count as read at your next call.',
     input: inboxFilter.extend({
       /**
@@ -47,7 +47,7 @@ export const inboxOperations = {
     kind: 'query',
     who: 'agent',
     network: 'open',
-    looks: 'at inbox',
+    needsNoStoredAgent: 'at inbox',
     summary: 'Look at the inbox; nothing is handed out.',
     input: inboxFilter,
     output: inboxPage,
@@ -64,7 +64,7 @@ export const inboxOperations = {
     kind: 'command',
     who: 'agent',
     network: 'open',
-    byHost: 'by route',
+    byHook: 'by route',
     summary:
       'Say that messages were put before you outside any answer, by a hook or a paste. They stay in the inbox until read.',
     input: z.object({
@@ -86,7 +86,7 @@ export const inboxOperations = {
     kind: 'query',
     who: 'agent',
     network: 'lift',
-    looks: 'at inbox',
+    needsNoStoredAgent: 'at inbox',
     summary: 'How many unread messages a take would hand out now, by kind and by sender or channel.',
     input: z.object({}),
     output: z.object({

@@ -27,12 +27,12 @@ export interface OperationRule {
    * Set if a program of the agent's CLI, such as a hook, makes this call and not the model, so that the call is no sign that the model is at work again. by
    * route: only if the input's route is one of `hostRoutes`.
    */
-  byHost?: 'always' | 'by route'
+  byHook?: 'always' | 'by route'
   /**
    * Set if the operation only reads, so that an agent with a provisional name (one that is not in the database yet) is not stored for it. at inbox: the agent
    * is stored once it has messages.
    */
-  looks?: 'always' | 'at inbox'
+  needsNoStoredAgent?: 'always' | 'at inbox'
   /**
    * Over HTTP, the call gets a session of its own, because it gives the session a name, or because other callers in the session could end what it has opened.
    */
