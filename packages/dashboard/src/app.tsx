@@ -6,11 +6,11 @@ import { Button, Count, Empty, IconButton } from './parts/bits.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { Help } from './parts/help.tsx'
 import { Icon } from './parts/icons.tsx'
-import { Line } from './parts/line.tsx'
+import { ConnectionStatus } from './parts/line.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
-import { connection, logOut, reloadLoginData, typed } from './store/connection.ts'
+import { connection, logOut, reloadLoginData, withCommandsAsTyped } from './store/connection.ts'
 import { isHelpOpen, isPaletteOpen, isSearchOpen } from './store/keys.ts'
 import { pathOf } from './store/own-place.ts'
 import { go, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
@@ -32,7 +32,9 @@ export function App() {
   if (workspace === '')
     return (
       <p className="hello muted">
-        {phase === 'away' ? typed('The daemon does not answer. Start it with: agent-relay up') : 'Connecting …'}
+        {phase === 'away'
+          ? withCommandsAsTyped('The daemon does not answer. Start it with: agent-relay up')
+          : 'Connecting …'}
       </p>
     )
   return <Frame />
@@ -116,7 +118,7 @@ function Rail({ view }: { view: PageAddress['view'] }) {
         ))}
       </nav>
       <div className="rail-end">
-        <Line />
+        <ConnectionStatus />
         <div className="rail-tools">
           <IconButton icon="palette" label="Go or do ( Ctrl K )" onClick={() => isPaletteOpen.set(true)} />
           <IconButton icon="search" label="Search ( / )" onClick={() => isSearchOpen.set(true)} />

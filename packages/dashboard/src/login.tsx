@@ -3,7 +3,7 @@
 import { type FormEvent, useState } from 'react'
 import { Failure } from './parts/bits.tsx'
 import { useCell } from './store/cell.ts'
-import { connection, show } from './store/connection.ts'
+import { connection, logInWithCode } from './store/connection.ts'
 import './login.css'
 
 export function Login() {
@@ -12,7 +12,7 @@ export function Login() {
   const [refused, setRefused] = useState<string>()
   const send = async (event: FormEvent): Promise<void> => {
     event.preventDefault()
-    const answer = await show(code.trim())
+    const answer = await logInWithCode(code.trim())
     if (answer === undefined) location.reload()
     else setRefused(answer)
   }

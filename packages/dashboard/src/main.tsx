@@ -5,7 +5,7 @@ import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { Boundary } from './parts/boundary.tsx'
 import { followApprovals } from './store/approvals.ts'
-import { connection, enter } from './store/connection.ts'
+import { connection, startConnection } from './store/connection.ts'
 import { followConversations } from './store/conversations.ts'
 import { followEvents, followLastSeq } from './store/events.ts'
 import { followFleet } from './store/fleet.ts'
@@ -27,4 +27,4 @@ createRoot(document.getElementById('page') as HTMLElement).render(
     <App />
   </Boundary>,
 )
-void enter().then(() => connection.value.phase === 'up' && followEvents())
+void startConnection().then(() => connection.value.phase === 'up' && followEvents())

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { excerptOf } from '../src/parts/excerpt.ts'
-import { foldedOf } from '../src/parts/markdown-tree.ts'
+import { foldedBeginningOf } from '../src/parts/markdown-tree.ts'
 import { facesOf } from '../src/store/faces.ts'
 
 test.each([
@@ -52,19 +52,19 @@ const code = `\`\`\`ts\n${'const a = 1\n'.repeat(60)}\`\`\``
 
 test('a text is folded by the height of its place', () => {
   const text = lines(20)
-  expect(foldedOf(text, { lines: 60, chars: 110 })).toBeUndefined()
-  expect(foldedOf(text, { lines: 12, chars: 110 })?.split('\n').length).toBeLessThanOrEqual(12)
-  expect(foldedOf('word '.repeat(200), { lines: 40, chars: 110 })).toBeUndefined()
+  expect(foldedBeginningOf(text, { lines: 60, chars: 110 })).toBeUndefined()
+  expect(foldedBeginningOf(text, { lines: 12, chars: 110 })?.split('\n').length).toBeLessThanOrEqual(12)
+  expect(foldedBeginningOf('word '.repeat(200), { lines: 40, chars: 110 })).toBeUndefined()
 })
 
 test('code is never what a fold hides', () => {
-  expect(foldedOf(`Look:\n\n${code}`)).toBeUndefined()
-  const folded = foldedOf(`Look:\n\n${code}\n\n${lines(30)}`)
+  expect(foldedBeginningOf(`Look:\n\n${code}`)).toBeUndefined()
+  const folded = foldedBeginningOf(`Look:\n\n${code}\n\n${lines(30)}`)
   expect(folded?.match(/const a/g)?.length).toBe(60)
   expect(folded).toMatch(/```$/)
   // Longer than what is searched for the end of the fold.
   const long = `\`\`\`\n${'x'.repeat(60)}\n`.repeat(1) + `${'y'.repeat(60)}\n`.repeat(120)
-  expect(foldedOf(`Look:\n\n${long}\`\`\`\n\nAfter.\n\n${lines(30)}`)?.endsWith('```')).toBe(true)
+  expect(foldedBeginningOf(`Look:\n\n${long}\`\`\`\n\nAfter.\n\n${lines(30)}`)?.endsWith('```')).toBe(true)
 })
 
 test('a fold says no more than it hides, whatever the text is', () => {
@@ -75,7 +75,7 @@ test('a fold says no more than it hides, whatever the text is', () => {
     '\n'.repeat(9_000),
     '| a |\n'.repeat(900),
   ]) {
-    const folded = foldedOf(text) ?? text
+    const folded = foldedBeginningOf(text) ?? text
     expect(folded.length).toBeLessThanOrEqual(text.length)
     expect(text.startsWith(folded.trimEnd().slice(0, 50))).toBe(true)
   }

@@ -11,7 +11,7 @@ import { Count, Face, Failure, State } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Spent } from './spent.tsx'
 import { Ago } from './time.tsx'
-import { Waits } from './waits.tsx'
+import { WaitArrows } from './waits.tsx'
 import { WorkerTools } from './worker-tools.tsx'
 import './agent-rows.css'
 
@@ -27,7 +27,7 @@ export function AgentRows({ rows, workers, words }: AgentRowsProps) {
   const faces = useMemo(() => facesOf(rows.map(({ agent }) => agent.name)), [rows])
   return (
     <div className="panel agents">
-      <Waits rows={rows} />
+      <WaitArrows rows={rows} />
       <div className="agent-rows">
         <div className="agent-heads muted small" aria-hidden="true">
           {['Agent', 'State', 'Since', 'Task', 'Reached', 'Unread', 'Spent'].map((head) => (

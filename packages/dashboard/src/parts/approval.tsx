@@ -7,12 +7,12 @@ import {
   type Approval,
   type ApprovalChoice,
   answerApproval,
-  type Closing,
-  closings,
+  type ClosedApproval,
+  closedApprovals,
   wholeApproval,
 } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
-import { armed } from '../store/keys.ts'
+import { armedApproval } from '../store/keys.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
 import { Button, Failure } from './bits.tsx'
 import { Choice } from './choice.tsx'
@@ -46,13 +46,13 @@ const howsDone: Readonly<Record<string, string>> = {
 }
 
 /** The outcome of a finished approval, for a row that stays in the list while the pointer is over the list. */
-export function Ended({ approval: { id } }: { approval: Approval }) {
-  const closing = useCell(closings).get(id)
+export function EndedApproval({ approval: { id } }: { approval: Approval }) {
+  const closing = useCell(closedApprovals).get(id)
   const { me } = useWorkplace()
   return <>{closing ? endedText(closing, me) : 'Closed.'}</>
 }
 
-function endedText(closing: Closing, me: string): string {
+function endedText(closing: ClosedApproval, me: string): string {
   const { how, kind = '', by } = closing
   if (how !== 'answered') return howsDone[how] ?? 'Closed.'
   return `${kindsDone[kind] ?? 'Answered'}${by === me ? '' : ` by ${by}`}.`
@@ -139,7 +139,7 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
 const isOther = ({ kind }: ApprovalChoice): boolean => kind === 'other'
 
 function Buttons({ approval, onPress }: { approval: Approval; onPress(choice: ApprovalChoice): void }) {
-  const isArmed = useCell(armed) === approval.id
+  const isArmed = useCell(armedApproval) === approval.id
   return (
     <>
       {approval.choices.map((choice) => (

@@ -3,7 +3,7 @@
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ComponentProps, type ReactNode, useMemo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { typed, typedHere } from '../store/connection.ts'
+import { commandForThisWorkspace, withCommandsAsTyped } from '../store/connection.ts'
 import { initialsOf } from '../store/faces.ts'
 import { faces, type StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
@@ -58,7 +58,7 @@ export const Button = ({ className = 'quiet', ...rest }: ComponentProps<'button'
 /** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
 export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
-  const lines = [command, other].flatMap((line) => (line ? [typedHere(line)] : []))
+  const lines = [command, other].flatMap((line) => (line ? [commandForThisWorkspace(line)] : []))
   return (
     <div className="empty">
       <p className="empty-title">{title}</p>
@@ -76,7 +76,7 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
 export function Failure({ text }: { text: string | undefined }) {
   return text ? (
     <p className="failure" role="alert">
-      {typed(text)}
+      {withCommandsAsTyped(text)}
     </p>
   ) : null
 }

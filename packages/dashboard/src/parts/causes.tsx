@@ -10,7 +10,7 @@ import { recording } from '../store/recording.ts'
 import { useAnswer } from './attempt.ts'
 import { Copy, Failure, Kind } from './bits.tsx'
 import { ChainPicture } from './chain-picture.tsx'
-import { eventText, toText } from './event-text.ts'
+import { eventText, recipientsText } from './event-text.ts'
 import { Json } from './json.tsx'
 import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
@@ -18,7 +18,7 @@ import { Receipts } from './receipts.tsx'
 import { Clock, clockText } from './time.tsx'
 import './causes.css'
 
-export function Closely({ event }: { event: RelayEvent }) {
+export function EventDetails({ event }: { event: RelayEvent }) {
   const { message } = event
   const isFile = useCell(recording) !== undefined
   const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
@@ -34,7 +34,7 @@ export function Closely({ event }: { event: RelayEvent }) {
       {message ? (
         <>
           <p className="closely-who">
-            <b>{message.from}</b> → {toText(message.to)} <Kind kind={message.kind} />
+            <b>{message.from}</b> → {recipientsText(message.to)} <Kind kind={message.kind} />
           </p>
           <Markdown text={message.body} />
           {!isFile && (

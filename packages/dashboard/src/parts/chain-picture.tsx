@@ -5,7 +5,7 @@ import type { Message, RelayEvent } from '@agent-relay/sdk/internal/page'
 import { fieldsOf } from '../store/concerns.ts'
 import { go } from '../store/page-address.ts'
 import type { Causes } from '../store/recorder.ts'
-import { eventText, toText } from './event-text.ts'
+import { eventText, recipientsText } from './event-text.ts'
 import { previewOf } from './markdown-tree.ts'
 import './chain-picture.css'
 
@@ -94,7 +94,7 @@ function stepOfMessage({ id, seq, from, to, channel, body }: Message): Step {
     seq,
     from,
     to: places,
-    text: `${from} → ${toText(channel ?? to)}: ${previewOf(body)}`,
+    text: `${from} → ${recipientsText(channel ?? to)}: ${previewOf(body)}`,
     look: 'message',
   }
 }

@@ -10,7 +10,7 @@ import { linkTo } from '../store/page-address.ts'
 import { Failure, IconButton } from './bits.tsx'
 import { Completions, useCompletion } from './completion.tsx'
 import { previewOf } from './markdown-tree.ts'
-import { answering } from './message-row.tsx'
+import { messageBeingAnswered } from './message-row.tsx'
 import { Since } from './time.tsx'
 import './composer.css'
 
@@ -21,7 +21,7 @@ type MessageKind = (typeof kinds)[number]
  * The conversation in which the person wrote last; its message list scrolls to the new message. A message in a thread does not change this value, because it is
  * seen in the thread.
  */
-export const written = new Cell<{ conversation: string } | undefined>(undefined)
+export const lastWrittenConversation = new Cell<{ conversation: string } | undefined>(undefined)
 
 /** Returns the recipients of a message in a conversation; undefined if the person is not a member of the conversation. */
 function addressOf(conversation: string, me: string): string | string[] | undefined {
@@ -75,25 +75,25 @@ function useSending({ conversation, to, thread, isOutside }: FieldProps) {
   const [isAwaiting, setAwaiting] = useState(false)
   const [waitsSince, setWaitsSince] = useState<string>()
   const [why, setWhy] = useState<string>()
-  const chosen = useCell(answering)
+  const chosen = useCell(messageBeingAnswered)
   const answered = thread === undefined && chosen?.conversation === conversation ? chosen.message : undefined
   const send = async (): Promise<void> => {
     const body = draft.value
     if (body.trim() === '') return
     draft.set('')
     setWhy(undefined)
-    if (thread === undefined) written.set({ conversation })
+    if (thread === undefined) lastWrittenConversation.set({ conversation })
     try {
       if (isOutside) await client.call('channel.join', { channel: conversation })
       const options = { kind, thread, replyTo: answered?.id }
-      if (answered) answering.set(undefined)
+      if (answered) messageBeingAnswered.set(undefined)
       if (!isAwaiting) return void (await client.send(to, body, options))
       setWaitsSince(new Date().toISOString())
       await client.sendAndWait(to, body, { ...options, timeoutMs: answerMs })
     } catch (error) {
       if (error instanceof TimeoutError) return setWhy('Nobody has answered yet. The message stays where it is.')
       // After a failed send, the text and the message that it answers go back into the field, so that nothing is lost.
-      if (answered) answering.set({ conversation, message: answered })
+      if (answered) messageBeingAnswered.set({ conversation, message: answered })
       draft.set(draft.value === '' ? body : `${body}\n${draft.value}`)
       setWhy((error as Error).message)
     } finally {
@@ -196,7 +196,7 @@ function Answered({ message }: { message: { from: string; body: string } }) {
   return (
     <p className="bar answered small">
       <span className="muted">Answer to {message.from}:</span> <bdi className="clip">{previewOf(message.body)}</bdi>
-      <IconButton icon="close" label="No answer" onClick={() => answering.set(undefined)} />
+      <IconButton icon="close" label="No answer" onClick={() => messageBeingAnswered.set(undefined)} />
     </p>
   )
 }

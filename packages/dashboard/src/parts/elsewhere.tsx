@@ -12,7 +12,7 @@ import './elsewhere.css'
 const namesShown = 4
 const workspacesShown = 8
 
-export function Elsewhere() {
+export function BusyOtherWorkspaces() {
   useEffect(() => followOverview(), [])
   const others = busyElsewhere(useCell(overview))
   if (others.length === 0) return null

@@ -12,14 +12,14 @@ export function eventText(event: RelayEvent, bodies?: ReadonlyMap<string, string
   const { type, by, fact } = event
   if (event.type === 'message.created') {
     const { from, to, body } = event.message
-    return `${from} → ${toText(to)}: ${cut(previewOf(body), shown)}`
+    return `${from} → ${recipientsText(to)}: ${cut(previewOf(body), shown)}`
   }
   const said = describeEvent(event, read) ?? `${cut(cleanLine(type), quoted)} by ${cut(cleanLine(by), quoted)}`
   const body = /^(?:delivery|reaction)\./.test(type) ? bodies?.get(read(fact, 'message')) : undefined
   return body === undefined ? said : `${said}: ${cut(previewOf(body), quoted)}`
 }
 
-export function toText(to: string | string[]): string {
+export function recipientsText(to: string | string[]): string {
   return Array.isArray(to) ? to.join(', ') : to === '*' ? 'everyone' : to
 }
 

@@ -23,7 +23,7 @@ const refresh = new Refresh(async () => claims.set((await client.call('claim.lis
 onEvents((events) => events.some(({ type }) => type.startsWith('claim.')) && refresh.hint())
 connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 
-export function InHand() {
+export function ClaimedFiles() {
   const held = useCell(claims)
   useEffect(() => refresh.hint(), [])
   if (held.length === 0) return null

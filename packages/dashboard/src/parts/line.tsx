@@ -6,7 +6,7 @@ import { lagMs } from '../store/fleet.ts'
 import { Since } from './time.tsx'
 import './line.css'
 
-export function Line() {
+export function ConnectionStatus() {
   const { phase, agent, since, version } = useCell(connection)
   const lag = useCell(lagMs)
   if (phase !== 'up')

@@ -3,7 +3,7 @@
 import { type OutputOf, requestKinds } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
-import { client, connection, reloadLoginData, typed } from '../store/connection.ts'
+import { client, connection, reloadLoginData, withCommandsAsTyped } from '../store/connection.ts'
 import type { Tone } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import { Refresh } from '../store/refresh.ts'
@@ -135,7 +135,7 @@ function May({ name, may }: { name: string; may: NonNullable<Shown['may']> }) {
   return (
     <span className="machine-may muted small">
       {may.length === 0 ? 'may ask for nothing here' : `may ${may.join(', ')} here`}; {aim}:{' '}
-      <code>{typed(`agent-relay machine allow ${name} ${change}`)}</code>
+      <code>{withCommandsAsTyped(`agent-relay machine allow ${name} ${change}`)}</code>
     </span>
   )
 }

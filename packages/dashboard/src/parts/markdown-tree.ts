@@ -81,16 +81,16 @@ function nodeOf(token: MarkdownToken): MarkdownNode {
  * Returns the beginning of a text that is longer than its place: whole blocks, as many as fit, and the code that follows them, since a text that announces code
  * says little without it. Undefined if nothing has to be hidden.
  */
-export function foldedOf(text: string, { lines: linesMax, chars }: PaneLines = usualPane): string | undefined {
+export function foldedBeginningOf(text: string, { lines: linesMax, chars }: PaneLines = usualPane): string | undefined {
   const lines = text.slice(0, headChars).split('\n')
   const isWhole = text.length <= headChars
-  if (isWhole && weightOf(lines, chars) <= linesMax + slackLines) return undefined
+  if (isWhole && estimatedLinesOf(lines, chars) <= linesMax + slackLines) return undefined
   if (!isWhole && lines.length > 1) lines.pop()
   let [end, weight] = [0, 0]
   for (const { level, map, type, markup } of parser.parse(lines.join('\n'), {})) {
     if (level !== 0 || !map || map[1] <= end) continue
     const isCode = type === 'fence'
-    const own = weightOf(lines.slice(end, map[1]), chars)
+    const own = estimatedLinesOf(lines.slice(end, map[1]), chars)
     weight += isCode ? Math.min(codeLinesMax, own) : own
     if (weight > linesMax && !isCode) break
     end = isCode ? endOfCode(text, map, markup) : map[1]
@@ -114,7 +114,7 @@ function endOfCode(text: string, [start, last]: [number, number], markup: string
 }
 
 /** Estimates how many lines a text takes on the page. */
-export const weightOf = (lines: readonly string[], chars = usualPane.chars): number =>
+export const estimatedLinesOf = (lines: readonly string[], chars = usualPane.chars): number =>
   lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / chars)), 0)
 
 const previewChars = 300

@@ -5,7 +5,7 @@ import { clean } from '@agent-relay/sdk/internal/page'
 import { createContext, createElement, Fragment, type ReactNode, useContext, useMemo, useState } from 'react'
 import { Button } from './bits.tsx'
 import { Code } from './code.tsx'
-import { foldedOf, type MarkdownNode, markdownOf, plainOf, usualPane } from './markdown-tree.ts'
+import { foldedBeginningOf, type MarkdownNode, markdownOf, plainOf, usualPane } from './markdown-tree.ts'
 import './markdown.css'
 
 interface MarkdownProps {
@@ -31,7 +31,7 @@ export function Markdown({ text: given, className = '', isWhole = false }: Markd
   )
   const pane = useContext(PaneSize)
   const isUnfolded = isWhole && text.length <= wholeCharsMax
-  const folded = useMemo(() => (isUnfolded ? undefined : foldedOf(text, pane)), [text, pane, isUnfolded])
+  const folded = useMemo(() => (isUnfolded ? undefined : foldedBeginningOf(text, pane)), [text, pane, isUnfolded])
   const [isOpen, setOpen] = useState(false)
   const shown = isOpen || folded === undefined ? text : folded
   const nodes = useMemo(() => markdownOf(shown), [shown])

@@ -7,10 +7,10 @@ import { connection } from '../store/connection.ts'
 import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
 import { Button, Empty, Failure } from './bits.tsx'
-import { written } from './composer.tsx'
+import { lastWrittenConversation } from './composer.tsx'
 import { PaneSize } from './markdown.tsx'
-import { type PaneLines, usualPane, weightOf } from './markdown-tree.ts'
-import { isRunOn, MessageRow } from './message-row.tsx'
+import { estimatedLinesOf, type PaneLines, usualPane } from './markdown-tree.ts'
+import { continuesPreviousMessage, MessageRow } from './message-row.tsx'
 import { dayText } from './time.tsx'
 import './message-list.css'
 
@@ -24,8 +24,8 @@ const getItemKey = (index: number): number => index + 1
 function guessPx(history: History, n: number, { lines: linesMax, chars }: PaneLines): number {
   const message = history.at(n)
   if (!message) return runOnPx + linePx
-  const lines = Math.min(linesMax, weightOf(message.body.split('\n', linesMax), chars))
-  return (isRunOn(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
+  const lines = Math.min(linesMax, estimatedLinesOf(message.body.split('\n', linesMax), chars))
+  return (continuesPreviousMessage(message, history.at(n - 1)) ? runOnPx : headPx) + lines * linePx
 }
 
 /** Sizes in pixels, which must match `message-row.css`: everything beside a message's text, the widest text, and the usual width of a letter. */
@@ -150,8 +150,8 @@ function useEnd(
   useEffect(() => setMissed((before) => (isAtEnd.current ? last : before || last)), [last])
   useEffect(
     () =>
-      written.listen(() => {
-        if (written.value?.conversation !== history.name || !scroller.current) return
+      lastWrittenConversation.listen(() => {
+        if (lastWrittenConversation.value?.conversation !== history.name || !scroller.current) return
         isAtEnd.current = true
         scroller.current.scrollTop = scroller.current.scrollHeight
       }),

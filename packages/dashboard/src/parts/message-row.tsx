@@ -8,12 +8,12 @@ import { linkTo } from '../store/page-address.ts'
 import { Button, Face, IconButton, Kind } from './bits.tsx'
 import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
-import { Fate, Receipts } from './receipts.tsx'
+import { ReceiptSummary, Receipts } from './receipts.tsx'
 import { Clock, minuteText } from './time.tsx'
 import './message-row.css'
 
 /** The message that the person is replying to, with its conversation. */
-export const answering = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
+export const messageBeingAnswered = new Cell<{ conversation: string; message: HistoryMessage } | undefined>(undefined)
 
 const emojis = ['👍', '👀', '✅', '❓', '🎉', '❌']
 /** Messages that one sender writes within this time of each other are shown under one name. */
@@ -28,7 +28,7 @@ interface RowProps {
   isMarked: boolean
 }
 
-export function isRunOn(message: HistoryMessage, before: HistoryMessage | undefined): boolean {
+export function continuesPreviousMessage(message: HistoryMessage, before: HistoryMessage | undefined): boolean {
   return (
     before?.from === message.from &&
     before.kind === message.kind &&
@@ -38,7 +38,7 @@ export function isRunOn(message: HistoryMessage, before: HistoryMessage | undefi
 
 export const MessageRow = memo(function MessageRow({ message, before, conversation, answered, isMarked }: RowProps) {
   const [isOpen, setOpen] = useState(false)
-  const isOneOfSeveral = isRunOn(message, before)
+  const isOneOfSeveral = continuesPreviousMessage(message, before)
   const thread = message.thread ?? message.id
   return (
     <article
@@ -69,7 +69,12 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
         )}
         <Markdown text={message.body} isWhole={isMarked} />
         <footer className="bar message-foot small">
-          <Fate message={message} conversation={conversation} isOpen={isOpen} onToggle={() => setOpen(!isOpen)} />
+          <ReceiptSummary
+            message={message}
+            conversation={conversation}
+            isOpen={isOpen}
+            onToggle={() => setOpen(!isOpen)}
+          />
           {message.thread && (
             <a className="muted" href={linkTo('talk', [conversation], { thread })}>
               thread{message.thread.startsWith('m_') ? '' : `: ${message.thread}`}
@@ -144,6 +149,6 @@ function Tools({ message, conversation, thread }: { message: HistoryMessage; con
 }
 
 function answer(conversation: string, message: HistoryMessage): void {
-  answering.set({ conversation, message })
+  messageBeingAnswered.set({ conversation, message })
   document.querySelector<HTMLTextAreaElement>('[data-key="compose"]')?.focus()
 }

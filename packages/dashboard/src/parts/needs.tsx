@@ -10,7 +10,7 @@ import { linkTo } from '../store/page-address.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
 import { snoozeMs, snoozeUntil } from '../store/snoozes.ts'
 import { workAgain } from '../store/worker-acts.ts'
-import { ApprovalText, ApprovalTools, Ended } from './approval.tsx'
+import { ApprovalText, ApprovalTools, EndedApproval } from './approval.tsx'
 import { useAttempt } from './attempt.ts'
 import { Button, Failure } from './bits.tsx'
 import { Icon } from './icons.tsx'
@@ -154,7 +154,7 @@ function Row({ need, isOver }: Held) {
         )}
       </div>
       {isOver ? (
-        <p className="need-over muted small">{approval ? <Ended approval={approval} /> : overTexts[kind]}</p>
+        <p className="need-over muted small">{approval ? <EndedApproval approval={approval} /> : overTexts[kind]}</p>
       ) : isWriting && message ? (
         <Reply need={need} onClose={() => setWriting(false)} />
       ) : (

@@ -19,7 +19,7 @@ interface FateProps {
   onToggle(): void
 }
 
-export function Fate({ message, conversation, isOpen, onToggle }: FateProps) {
+export function ReceiptSummary({ message, conversation, isOpen, onToggle }: FateProps) {
   const members = useCell(conversations)?.find(({ name }) => name === conversation)?.members
   const others = Array.isArray(members) ? members.filter((name) => name !== message.from) : undefined
   const { agents } = useCell(fleet)

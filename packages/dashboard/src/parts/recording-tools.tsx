@@ -4,7 +4,7 @@ import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
-import { refine } from '../store/page-address.ts'
+import { replaceAddress } from '../store/page-address.ts'
 import { openRecording, recording, recordingText } from '../store/recording.ts'
 import { useAttempt } from './attempt.ts'
 import { Button, Failure } from './bits.tsx'
@@ -25,7 +25,7 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
       if (!chosen) return
       await openRecording(chosen)
       // Shows all types of events in the file: its events were chosen when the file was saved.
-      refine('recorder', [], { types: '*' })
+      replaceAddress('recorder', [], { types: '*' })
     })
   const choose = (): void => {
     if (!field.current) return
@@ -66,5 +66,5 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
 
 function close(): void {
   recording.set(undefined)
-  refine('recorder')
+  replaceAddress('recorder')
 }

@@ -11,7 +11,7 @@ import { go } from '../store/page-address.ts'
 import { Button, Empty, Failure, Kind } from './bits.tsx'
 import { excerptOf, type Piece } from './excerpt.ts'
 import { Overlay } from './overlay.tsx'
-import { Clock, useRested } from './time.tsx'
+import { Clock, useDebounced } from './time.tsx'
 import './search.css'
 
 const typingRestMs = 150
@@ -29,7 +29,7 @@ export function Search() {
   const [text, setText] = useState('')
   const [from, setFrom] = useState('')
   const [channel, setChannel] = useState('')
-  const asked = useRested(text.trim(), typingRestMs)
+  const asked = useDebounced(text.trim(), typingRestMs)
   const found = useFound(asked, from, channel)
   const agents = useCell(fleet).agents
   const channels = (useCell(conversations) ?? []).filter(({ name }) => name.startsWith('#'))

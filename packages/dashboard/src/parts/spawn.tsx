@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection, reloadLoginData } from '../store/connection.ts'
 import { hintFleet } from '../store/fleet.ts'
-import { leaveFromHere, linkTo } from '../store/page-address.ts'
+import { linkTo, openUnlessLeft } from '../store/page-address.ts'
 import { useAttempt } from './attempt.ts'
 import { Failure } from './bits.tsx'
 import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
@@ -22,7 +22,7 @@ export function Spawn() {
     const fields = new FormData(event.currentTarget)
     const line = textIn(fields, 'command')
     const name = textIn(fields, 'name') ?? ''
-    const leave = leaveFromHere()
+    const leave = openUnlessLeft()
     void attempt(async () => {
       await client.call('worker.spawn', {
         name,

@@ -5,7 +5,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection, reloadLoginData } from '../store/connection.ts'
 import { byPlace, fleet } from '../store/fleet.ts'
-import { leaveFromHere, linkTo, usePageAddress } from '../store/page-address.ts'
+import { linkTo, openUnlessLeft, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
 import { useAnswer, useAttempt } from './attempt.ts'
 import { Failure } from './bits.tsx'
@@ -51,7 +51,7 @@ function Form({ begun }: { begun: Begun }) {
   const start = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
-    const leave = leaveFromHere()
+    const leave = openUnlessLeft()
     void attempt(async () => {
       const run = await client.call('run.start', {
         contract: String(fields.get('contract')),

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { lastSeq } from '../store/events.ts'
-import { pageAddress, refine } from '../store/page-address.ts'
+import { pageAddress, replaceAddress } from '../store/page-address.ts'
 import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorder.ts'
 import { recording } from '../store/recording.ts'
 
@@ -81,7 +81,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
       // Does nothing once the person has left the recorder: an event that is loaded late must not lead the person back there.
       if (!event || pageAddress.value.view !== 'recorder') return
       setTape((before) => ({ ...before, current: index }))
-      refine('recorder', [event.seq], { agent, in: conversation, types })
+      replaceAddress('recorder', [event.seq], { agent, in: conversation, types })
     },
     [agent, conversation, types],
   )
@@ -95,7 +95,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     ...playback,
     why,
     choose,
-    jump: (to) => refine('recorder', [to], { agent, in: conversation, types }),
+    jump: (to) => replaceAddress('recorder', [to], { agent, in: conversation, types }),
   }
 }
 

@@ -78,7 +78,7 @@ export function LastHeard({ ts }: { ts?: string }) {
 }
 
 /** Returns a debounced copy of a value, which changes once the value has stayed the same for `ms`. */
-export function useRested<T>(value: T, ms: number): T {
+export function useDebounced<T>(value: T, ms: number): T {
   const [rested, setRested] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setRested(value), ms)

@@ -6,7 +6,7 @@ import './waits.css'
 
 const [rowPx, gutterPx, lanePx] = [48, 40, 7]
 
-export function Waits({ rows }: { rows: readonly Branch[] }) {
+export function WaitArrows({ rows }: { rows: readonly Branch[] }) {
   const places = new Map(rows.map(({ agent }, i) => [agent.name, i]))
   const arrows = rows.flatMap(({ agent }, from) => {
     const to = agent.waitingFor && places.get(agent.waitingFor.agent)

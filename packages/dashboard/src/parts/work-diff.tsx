@@ -2,7 +2,7 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
-import { client, typedHere } from '../store/connection.ts'
+import { client, commandForThisWorkspace } from '../store/connection.ts'
 import type { ListedWorker } from '../store/fleet.ts'
 import { Button, Copy, Empty, Failure } from './bits.tsx'
 import { diffLines } from './code.tsx'
@@ -47,7 +47,11 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
           {diffLines(text)}
         </pre>
       )}
-      {isCut && <p className="muted small">It goes on: {typedHere(`agent-relay diff ${worktree?.branch ?? name}`)}</p>}
+      {isCut && (
+        <p className="muted small">
+          It goes on: {commandForThisWorkspace(`agent-relay diff ${worktree?.branch ?? name}`)}
+        </p>
+      )}
     </div>
   )
 }

@@ -13,7 +13,7 @@ export type Question = NonNullable<Approval['questions']>[number]
 
 export const approvals = new Cell<readonly Approval[]>([])
 
-export interface Closing {
+export interface ClosedApproval {
   how: string
   kind?: string
   by: string
@@ -21,7 +21,7 @@ export interface Closing {
 
 const closingsMax = 100
 /** The outcomes of the approvals that ended while the page was open, by approval id. */
-export const closings = new Cell<ReadonlyMap<string, Closing>>(new Map())
+export const closedApprovals = new Cell<ReadonlyMap<string, ClosedApproval>>(new Map())
 
 const refresh = new Refresh(ask, { minMs: 100, idleMs: 15_000 })
 
@@ -35,8 +35,8 @@ export function followApprovals(): void {
 
 function close({ by, fact }: RelayEvent): void {
   const { id, how, kind } = fact as EventOf<'approval.closed'>['fact']
-  const known = [...closings.value].slice(1 - closingsMax)
-  closings.set(new Map([...known, [id, { how, kind, by }]]))
+  const known = [...closedApprovals.value].slice(1 - closingsMax)
+  closedApprovals.set(new Map([...known, [id, { how, kind, by }]]))
 }
 
 async function ask(): Promise<void> {

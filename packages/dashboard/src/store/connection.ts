@@ -48,7 +48,7 @@ export const connection = new Cell<ConnectionState>({
 })
 
 /** A text for the person, with CLI commands in it as they can be typed. */
-export function typed(text: string): string {
+export function withCommandsAsTyped(text: string): string {
   return withOwnName(text, connection.value.ownName)
 }
 
@@ -56,8 +56,10 @@ export function typed(text: string): string {
 const workspaceless = /^agent-relay (?:mcp|demo)\b/
 
 /** A CLI command as the person can type it in any directory, for the workspace of this page. */
-export function typedHere(command: string): string {
-  return typed(workspaceless.test(command) ? command : `${command} --project ${connection.value.workspace}`)
+export function commandForThisWorkspace(command: string): string {
+  return withCommandsAsTyped(
+    workspaceless.test(command) ? command : `${command} --project ${connection.value.workspace}`,
+  )
 }
 
 function inWorkspace(sign: '?' | '&'): string {
@@ -72,7 +74,7 @@ export const client = new WorkspaceClient(websocketConnector(`${location.origin}
 const againMs = 1_000
 const change = (part: Partial<ConnectionState>): void => connection.update((before) => ({ ...before, ...part }))
 
-export async function enter(): Promise<void> {
+export async function startConnection(): Promise<void> {
   client.on('ready', ({ workspace, agent = '', version }) =>
     change({ phase: 'up', workspace, agent, version, since: undefined, why: undefined }),
   )
@@ -195,10 +197,10 @@ async function redeem(): Promise<string | undefined> {
   if (code === null) return undefined
   address.searchParams.delete('code')
   history.replaceState(null, '', address.pathname + address.search + address.hash)
-  return await show(code)
+  return await logInWithCode(code)
 }
 
-export async function show(code: string): Promise<string | undefined> {
+export async function logInWithCode(code: string): Promise<string | undefined> {
   const answer = await post('/session', { code })
   if (answer?.ok) return undefined
   // The daemon's own text for a refused code is not shown: it is for people who have no code at all.

@@ -9,7 +9,7 @@ export const isHelpOpen = new Cell(false)
 export const isSearchOpen = new Cell(false)
 export const isPaletteOpen = new Cell(false)
 /** The id of the approval that a second press of `a` would allow; a single `a` allows nothing. */
-export const armed = new Cell<string | undefined>(undefined)
+export const armedApproval = new Cell<string | undefined>(undefined)
 
 export const keyTexts: [keys: string, text: string][] = [
   ['?', 'this list'],
@@ -134,15 +134,15 @@ function allow(event: KeyboardEvent): void {
   const id = part?.dataset.approval
   if (!part || id === undefined || event.repeat) return
   event.preventDefault()
-  const isSecond = armed.value === id
+  const isSecond = armedApproval.value === id
   arm(isSecond ? undefined : id)
   if (isSecond) part.click()
 }
 
 function arm(id: string | undefined): void {
   clearTimeout(disarming)
-  armed.set(id)
-  if (id !== undefined) disarming = setTimeout(() => armed.set(undefined), armedMs)
+  armedApproval.set(id)
+  if (id !== undefined) disarming = setTimeout(() => armedApproval.set(undefined), armedMs)
 }
 
 function leave(event: KeyboardEvent): void {

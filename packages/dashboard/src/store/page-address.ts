@@ -49,13 +49,13 @@ export function go(view: ViewName, parts: readonly (string | number)[] = [], que
 }
 
 /** Returns a function that opens a link unless the person has gone elsewhere meanwhile: an answer that comes late must not take them away. */
-export function leaveFromHere(): (href: string) => void {
+export function openUnlessLeft(): (href: string) => void {
   const { hash } = location
   return (href) => void (location.hash === hash && location.assign(href))
 }
 
 /** Changes the page's address without adding a step to the browser's history. */
-export function refine(
+export function replaceAddress(
   view: ViewName,
   parts: readonly (string | number)[] = [],
   query: Record<string, string> = {},

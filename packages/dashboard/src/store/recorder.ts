@@ -24,7 +24,7 @@ function inRecording(filter: Filter): RelayEvent[] {
   const types = typesOf(filter)
   const isWanted = ({ type }: RelayEvent): boolean =>
     types?.some((each) => (each.endsWith('*') ? type.startsWith(each.slice(0, -1)) : type === each)) ?? true
-  return (recording.value?.events ?? []).filter((event) => isWanted(event) && isOf(event, filter))
+  return (recording.value?.events ?? []).filter((event) => isWanted(event) && matchesFilter(event, filter))
 }
 
 const pageEntries = 400
@@ -47,7 +47,7 @@ export async function eventsAfter(
   let at = Math.max(0, since)
   for (let pages = 0; pages < searchedPagesMax && found.length < wanted; pages++) {
     const { events, next, more } = await client.call('event.list', { since: at, types, limit: pageEntries })
-    found.push(...events.filter((event) => isOf(event, filter)))
+    found.push(...events.filter((event) => matchesFilter(event, filter)))
     if (!more) return { events: found }
     at = next
   }
@@ -65,7 +65,7 @@ export async function eventsUpTo(seq: number, filter: Filter, wanted: number): P
   let before: number | undefined = seq + 1
   for (let pages = 0; pages < searchedPagesMax && found.length < wanted && before !== undefined; pages++) {
     const page: OutputOf<'event.list'> = await client.call('event.list', { before, types, limit: pageEntries })
-    found = [...page.events.filter((event) => isOf(event, filter)), ...found]
+    found = [...page.events.filter((event) => matchesFilter(event, filter)), ...found]
     before = page.earlier
   }
   return found.slice(-wanted)
@@ -95,7 +95,7 @@ export async function seqAt(time: number, last: number): Promise<number> {
   return low
 }
 
-export function isOf(event: RelayEvent, { agent, conversation }: Filter): boolean {
+export function matchesFilter(event: RelayEvent, { agent, conversation }: Filter): boolean {
   if (agent !== '' && !partiesOf(event).includes(agent)) return false
   if (conversation === '') return true
   const place = placeOf(event)

@@ -4,7 +4,7 @@ import type { OutputOf } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { leaveFromHere, linkTo } from './page-address.ts'
+import { linkTo, openUnlessLeft } from './page-address.ts'
 import type { Workplace } from './workplace.ts'
 
 /** A run as the daemon lists it, with the first line of its contract as its title. */
@@ -44,7 +44,7 @@ export async function retryRun(
   again: string,
   { client: asked, path }: Pick<Workplace, 'client' | 'path'> = { client, path: '' },
 ): Promise<void> {
-  const leave = leaveFromHere()
+  const leave = openUnlessLeft()
   const { id } = await asked.call('run.start', { again })
   leave(`${path}${linkTo('runs', [id])}`)
 }

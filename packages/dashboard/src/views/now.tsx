@@ -4,10 +4,10 @@ import { useMemo, useState } from 'react'
 import { AgentRows } from '../parts/agent-rows.tsx'
 import { useAttempt } from '../parts/attempt.ts'
 import { Button, Count, Empty, Failure, Kind } from '../parts/bits.tsx'
-import { Elsewhere } from '../parts/elsewhere.tsx'
+import { BusyOtherWorkspaces } from '../parts/elsewhere.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { InHand } from '../parts/in-hand.tsx'
+import { ClaimedFiles } from '../parts/in-hand.tsx'
 import { Machines } from '../parts/machines.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
 import { Needs } from '../parts/needs.tsx'
@@ -27,10 +27,10 @@ export default function Now() {
         <h1 className="title">Now</h1>
         <Faults />
         <Needs />
-        <Elsewhere />
+        <BusyOtherWorkspaces />
         <Agents />
         <Machines />
-        <InHand />
+        <ClaimedFiles />
       </div>
       <Latest />
     </div>

@@ -5,7 +5,7 @@ import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { useAttempt } from '../parts/attempt.ts'
 import { Button, Empty, Failure, IconButton } from '../parts/bits.tsx'
-import { Closely } from '../parts/causes.tsx'
+import { EventDetails } from '../parts/causes.tsx'
 import { eventText } from '../parts/event-text.ts'
 import { familyOf, Lanes } from '../parts/lanes.tsx'
 import { RecordingTools } from '../parts/recording-tools.tsx'
@@ -18,7 +18,7 @@ import { conversations, titleOf } from '../store/conversations.ts'
 import { lastSeq } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
 import { isForPage } from '../store/keys.ts'
-import { pageAddress, refine, usePageAddress } from '../store/page-address.ts'
+import { pageAddress, replaceAddress, usePageAddress } from '../store/page-address.ts'
 import type { Filter } from '../store/recorder.ts'
 import { seqAt } from '../store/recorder.ts'
 import './recorder.css'
@@ -75,7 +75,7 @@ export default function Recorder() {
               <ListHead filter={filter} seq={chosen?.seq} tape={tape} />
               <EventList events={shown} current={current - first} onChoose={(i) => tape.choose(first + i)} />
             </div>
-            {chosen && <Closely event={chosen} />}
+            {chosen && <EventDetails event={chosen} />}
           </div>
         </>
       )}
@@ -109,7 +109,7 @@ function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefin
 
 function changeFilter(filter: Filter, part: Partial<Filter>, seq: number | undefined): void {
   const { agent, conversation, types } = { ...filter, ...part }
-  refine('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
+  replaceAddress('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
 }
 
 function Transport({ tape: { isPlaying, speed, step, toggle, setSpeed } }: { tape: Tape }) {

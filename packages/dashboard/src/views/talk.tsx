@@ -11,7 +11,7 @@ import { Thread } from '../parts/thread.tsx'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversations, titleOf } from '../store/conversations.ts'
-import { go, linkTo, refine, usePageAddress } from '../store/page-address.ts'
+import { go, linkTo, replaceAddress, usePageAddress } from '../store/page-address.ts'
 import '../parts/split.css'
 import './talk.css'
 
@@ -50,7 +50,7 @@ function useNewestUnread(isChosen: boolean): void {
     if (isDecided.current || !list) return
     isDecided.current = true
     const newest = list.find(({ unread }) => unread > 0) ?? list.find(({ last }) => last)
-    if (!isChosen && newest && matchMedia('(min-width: 761px)').matches) refine('talk', [newest.name])
+    if (!isChosen && newest && matchMedia('(min-width: 761px)').matches) replaceAddress('talk', [newest.name])
   }, [list, isChosen])
 }
 
