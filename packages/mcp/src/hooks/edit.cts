@@ -11,7 +11,7 @@ import { pipeLimits } from '@agent-relay/sdk/internal/pipe-limits'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 import { type FileEdits, findEdits } from './edits.cts'
-import { type HookIdentity, hookIdentity, threadOf } from './identity.cts'
+import { cliConversationIdOf, type HookIdentity, hookIdentity } from './identity.cts'
 import { readStdinText } from './stdin.cts'
 
 /** The longest wait for the daemon's verdict. */
@@ -81,7 +81,7 @@ function parseEditCall(text: string): EditCall | undefined {
     const distinct = (paths: readonly string[], max: number) => [...new Set(paths)].slice(0, max)
     if (files.length === 0 && !git) return undefined
     const asked = { cwd, files: distinct(files, filesMax), trees: trees && distinct(trees, treesMax), git }
-    return { asked, thread: threadOf(said) }
+    return { asked, thread: cliConversationIdOf(said) }
   } catch {
     return undefined
   }

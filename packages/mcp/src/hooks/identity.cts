@@ -43,6 +43,6 @@ export function hostProcesses(env: Env): number[] {
 }
 
 /** The id of the CLI's conversation in which the hook runs; Claude Code and Codex call the conversation a session. */
-export function threadOf({ session_id: id }: Record<string, unknown>): string | undefined {
+export function cliConversationIdOf({ session_id: id }: Record<string, unknown>): string | undefined {
   return typeof id === 'string' && /^\S+$/.test(id) && id.length <= pipeLimits.idCharsMax ? id : undefined
 }

@@ -10,7 +10,7 @@ import { dataDir, reachDaemon } from '@agent-relay/sdk/internal/discover'
 import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/injection'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
-import { hookIdentity, threadOf } from './identity.cts'
+import { cliConversationIdOf, hookIdentity } from './identity.cts'
 import { memoryCutIn, PendingBrief } from './later-brief.cts'
 import { readStdinObject } from './stdin.cts'
 
@@ -43,7 +43,7 @@ export async function runMailHook(event: string, cli: string = defaultCli): Prom
   if (event !== 'wait') answerTimer = setTimeout(() => process.exit(), answerMs).unref()
   // Standard input names the CLI's conversation; one CLI process may have many.
   const said = sessionStartEvents.includes(event) || form.isShared ? await readStdinObject() : {}
-  const thread = threadOf(said)
+  const thread = cliConversationIdOf(said)
   const path = 'hosts' in identity ? join(dataDir(env), 'hooks', `brief.${identity.hosts[0]}`) : undefined
   const later = new PendingBrief(path, form.isShared ? thread : undefined)
   const cut = sessionStartEvents.includes(event) ? memoryCutIn(said.source) : undefined

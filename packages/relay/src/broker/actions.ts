@@ -12,13 +12,13 @@ import {
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
-import { mayCall, sees } from '../core/sight.ts'
+import { mayCallAction, sees } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import type { InvocationRow } from '../core/view.ts'
 import type { Alarm } from '../machine/clock.ts'
 import type { InvocationOutcome } from '../store/action-rows.ts'
 import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from './call.ts'
-import { accepted, submitByDaemon, submitCall } from './commands.ts'
+import { acceptedReplyOrThrow, submitByDaemon, submitCall } from './commands.ts'
 import type { Session } from './sessions/session.ts'
 import { authorityOf } from './sessions/standing.ts'
 
@@ -54,7 +54,9 @@ export class Actions {
     const { by, session } = asking
     const named = { by, ...causeOf(asking), session: session.id }
     const offered = { ...input, authority: authorityOf(session.standing) }
-    const reply = accepted(await this.#parts.engine.submit({ rule: 'action.register', input: offered, ...named }))
+    const reply = acceptedReplyOrThrow(
+      await this.#parts.engine.submit({ rule: 'action.register', input: offered, ...named }),
+    )
     // The session may have ended before its action was stored. Its end event has passed by then, so its actions are withdrawn here.
     const withdraw = () => void this.#submitWithdraw([session.id])
     if (session.ended.aborted) withdraw()
@@ -72,7 +74,7 @@ export class Actions {
     for (const action of store.view.actions.all(unasked ? 'unasked' : 'all')) {
       if (limit !== undefined && actions.length >= limit) break
       yield
-      if (!mayCall(action, agent) || world.liveSession(action.session) === undefined) continue
+      if (!mayCallAction(action, agent) || world.liveSession(action.session) === undefined) continue
       const { name, description, inputSchema, outputSchema, provider, timeoutMs } = action
       actions.push({ name, tool: toolNameOf(name), description, inputSchema, outputSchema, provider, timeoutMs })
     }
@@ -90,7 +92,7 @@ export class Actions {
     this.#callers.set(mint, session)
     try {
       const asked = { rule: 'action.invoke', input: submitted, by, session: session.id, newId: mint } as const
-      const { outcome } = accepted(await this.#parts.engine.submit({ ...asked, ...causeOf(asking) }))
+      const { outcome } = acceptedReplyOrThrow(await this.#parts.engine.submit({ ...asked, ...causeOf(asking) }))
       const { id: invocation, timeoutMs: ms } = outcome as { id: string; timeoutMs?: number }
       await this.#completion(invocation, abandoned, ms)
       return this.#envelope(invocation)

@@ -14,7 +14,7 @@ import { z } from 'zod'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
 import type { WorkspaceCore } from './call.ts'
-import { accepted } from './commands.ts'
+import { acceptedReplyOrThrow } from './commands.ts'
 import { ReadTimeBudget } from './long-reads.ts'
 import { parseInput } from './operation-input.ts'
 import { type Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
@@ -215,7 +215,7 @@ export async function register(
       // The command's id is new, not the call's id: a stranger who overheard that id and used it again would get the stored answer, and act as its agent.
       cause: workspace.ids('c'),
     })
-    const { outcome } = accepted(await submitted)
+    const { outcome } = acceptedReplyOrThrow(await submitted)
     refuseRevoked(session)
     const { agent, id, issued, because } = outcome as RegisterOutcome
     // The session may have chosen another name while the given one was being stored: it keeps its own choice.

@@ -7,10 +7,10 @@ import { type CallContext, causeOf, type WorkspaceCore } from './call.ts'
 import type { CommandReply } from './engine.ts'
 
 /** The reply to a command that was not refused. */
-export type Accepted = Exclude<CommandReply, { refusal: unknown }>
+export type AcceptedReply = Exclude<CommandReply, { refusal: unknown }>
 
 /** Returns the reply to a command; throws its refusal. */
-export function accepted(reply: CommandReply): Accepted {
+export function acceptedReplyOrThrow(reply: CommandReply): AcceptedReply {
   if ('refusal' in reply) throw new RefusalError(reply.refusal)
   return reply
 }
@@ -21,8 +21,8 @@ export async function submitCall<R extends RuleName>(
   asking: Pick<CallContext, 'by' | 'id' | 'digest'>,
   rule: R,
   input: RuleInput<R>,
-): Promise<Accepted> {
-  return accepted(await engine.submit({ rule, input, by: asking.by, ...causeOf(asking) }))
+): Promise<AcceptedReply> {
+  return acceptedReplyOrThrow(await engine.submit({ rule, input, by: asking.by, ...causeOf(asking) }))
 }
 
 /** Submits a command of the daemon itself. */

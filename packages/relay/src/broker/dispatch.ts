@@ -14,7 +14,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Steps } from '../core/steps.ts'
-import { digestToStore, inputDigest, type Stored } from '../store/call-digest.ts'
+import { digestToStore, inputDigest, type StoredDecision } from '../store/call-digest.ts'
 import { openSession, refuseRevoked } from './admission.ts'
 import {
   type CallAnswer,
@@ -81,7 +81,8 @@ export class Dispatch implements DaemonCallScope {
       // has read them.
       const settled =
         session.standing.kind === 'model' || isCallByHook(name, parsed) ? undefined : this.#markEarlierRead(session)
-      const digest = (stored?: Stored) => (stored ? digestToStore(name, input, stored) : inputDigest(name, input))
+      const digest = (stored?: StoredDecision) =>
+        stored ? digestToStore(name, input, stored) : inputDigest(name, input)
       const asking: CallContext = { session, by: session.agent ?? '', id, digest, abandoned }
       // A command is queued behind the command that marks messages as read, so it need not wait for it. A query reads the tables at once, so it waits.
       if (settled && operations[name].kind === 'query') await settled

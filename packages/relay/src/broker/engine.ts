@@ -6,13 +6,13 @@ import type { RecordedAnswer } from '../core/journal.ts'
 import type { SharedTrouble } from '../core/shared-trouble.ts'
 import type { Outcome } from '../core/verdict.ts'
 import type { WaitingMessage } from '../core/view.ts'
-import type { Stored } from '../store/call-digest.ts'
+import type { StoredDecision } from '../store/call-digest.ts'
 
 /**
  * Makes the digest by which a repeated call is recognised. With `stored`, the verdict on the call, it returns the text to keep in the entry: see
  * store/call-digest.ts.
  */
-export type CallDigest = (stored?: Stored) => string
+export type CallDigest = (stored?: StoredDecision) => string
 
 export interface Submission<R extends RuleName> {
   rule: R

@@ -18,7 +18,7 @@ import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
 import { dismissNeed, listNeeds } from './approvals/needs.ts'
 import { actorOf, type CallContext, causeOf, isCallByHook, type Sink, type Watch } from './call.ts'
-import { accepted } from './commands.ts'
+import { acceptedReplyOrThrow } from './commands.ts'
 import type { CommandReply } from './engine.ts'
 import type { ReadTimeLimit } from './long-reads.ts'
 import {
@@ -223,7 +223,7 @@ function commandFields(asking: CallContext) {
 }
 
 function outcomeOf<O extends WorkspaceCall>(reply: CommandReply): OutputOf<O> {
-  return accepted(reply).outcome as OutputOf<O>
+  return acceptedReplyOrThrow(reply).outcome as OutputOf<O>
 }
 
 function* workspaceStatus(

@@ -18,12 +18,16 @@ export class Hub {
   }
 
   tell(entries: Entry[]): void {
-    tellEach(this.#listeners, entries, this.#onTrouble)
+    notifyEach(this.#listeners, entries, this.#onTrouble)
   }
 }
 
 /** Calls each listener. If one throws, for example because of a damaged database page, the error is reported and the others are still called. */
-export function tellEach<T>(listeners: Iterable<(news: T) => void>, news: T, onTrouble: (error: Error) => void): void {
+export function notifyEach<T>(
+  listeners: Iterable<(news: T) => void>,
+  news: T,
+  onTrouble: (error: Error) => void,
+): void {
   for (const listener of listeners) {
     try {
       listener(news)

@@ -61,13 +61,13 @@ const MachineRequest = z.object({
   surface: z.enum(['page', 'terminal']).optional(),
   input: z.record(z.string(), z.unknown()),
 })
-export type Request = z.infer<typeof MachineRequest>
+export type MachineRequest = z.infer<typeof MachineRequest>
 
 /** A request of another machine, as this machine carries it out. */
 export interface ReceivedRequest {
   asker: RemoteCaller
   standing: Standing
-  surface?: Request['surface']
+  surface?: MachineRequest['surface']
   cause: string
   digest: () => string
 }
@@ -113,7 +113,7 @@ export async function carryOutRequest(
 }
 
 /** A call of this machine that another one has to carry out, and who asks. */
-export interface RequestedCall extends Pick<Request, 'op' | 'id' | 'surface' | 'input'> {
+export interface RequestedCall extends Pick<MachineRequest, 'op' | 'id' | 'surface' | 'input'> {
   by: string
   standing: Standing
 }
@@ -138,7 +138,7 @@ export class MachineRequests {
   ): Promise<RequestResult> {
     if (!elsewhereCodes.includes(refused.code)) throw new RefusalError(refused)
     const asker = { ...(by === daemonName ? {} : { name: by }), ...(seesAll({ standing }) ? { seesAll: true } : {}) }
-    const request: Request = { ...call, ...asker }
+    const request: MachineRequest = { ...call, ...asker }
     const machine = refused.details.machine as string
     const otherMachines = this.#otherMachines
     if (!otherMachines.isReached(machine)) throw new RefusalError('machine.away', awayDetails(otherMachines, machine))

@@ -13,7 +13,7 @@ import { Mentions } from './approvals/mentions.ts'
 import type { DaemonInfo, WorkspaceCore, WorkspaceParts } from './call.ts'
 import type { CommitReader } from './claims/claim-runtime.ts'
 import { Claims } from './claims/claims.ts'
-import { accepted, submitByDaemon } from './commands.ts'
+import { acceptedReplyOrThrow, submitByDaemon } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { Events } from './events.ts'
 import { Hub } from './hub.ts'
@@ -202,7 +202,7 @@ export class Workspace implements WorkspaceCore {
     // Has the key kept before it is valid: if the only valid key were lost, the owner would be locked out.
     keep(id, key)
     const input = { id, keyHash: hashSecret(key) }
-    accepted(await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' }))
+    acceptedReplyOrThrow(await this.engine.submit({ rule: 'workspace.begin', input, by: daemonName, cause: 'begin' }))
     return key
   }
 
@@ -210,7 +210,7 @@ export class Workspace implements WorkspaceCore {
   async rotateKey(keep: (workspaceId: string, key: string) => void): Promise<string> {
     const key = newSecret('rk')
     keep(this.id, key)
-    accepted(await submitByDaemon(this, 'workspace.rotate-key', { keyHash: hashSecret(key) }))
+    acceptedReplyOrThrow(await submitByDaemon(this, 'workspace.rotate-key', { keyHash: hashSecret(key) }))
     return key
   }
 

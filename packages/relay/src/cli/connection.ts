@@ -13,7 +13,7 @@ import { SharedFile } from '../machine/cluster-file.ts'
 import { chooseProject, configuredProject, type ProjectChoice } from '../machine/config.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
-import { release } from '../machine/version.ts'
+import { versionWithBuildId } from '../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes } from './command.ts'
 import { nextCommandId, withControl } from './control-socket.ts'
 import { withProcessProof } from './person.ts'
@@ -151,7 +151,7 @@ export function chooseWorkspace({ cwd, options }: WorkspaceChoice, env: Env): Pr
 }
 
 /** Returns the name of the workspace that a command means, for commands that do not create it. */
-export function meantWorkspace({ cwd, options }: WorkspaceChoice, env: Env): string {
+export function workspaceOfCommand({ cwd, options }: WorkspaceChoice, env: Env): string {
   return configuredProject(cwd ?? '/', env, options.project)
 }
 
@@ -192,8 +192,10 @@ export function ownerConnector(socketPath: string, workspaceId: string, env: Env
 }
 
 export function warnOfOtherVersion(print: Printer, running: string): void {
-  if (running === release) return
-  print.say(`This is agent-relay ${release}, but the daemon runs ${running}. To update it: agent-relay daemon upgrade`)
+  if (running === versionWithBuildId) return
+  print.say(
+    `This is agent-relay ${versionWithBuildId}, but the daemon runs ${running}. To update it: agent-relay daemon upgrade`,
+  )
 }
 
 /** Prints why workspaces cannot be opened, with the commands that help. */

@@ -23,15 +23,15 @@ type Overview = OutputOf<'workspace.overview'>['workspaces']
 const naming = ['RELAY_PROJECT', 'RELAY_SOCKET', 'RELAY_AGENT_NAME', 'RELAY_AGENT_TOKEN'] as const
 
 /** Whether the command shows all workspaces: its output is for a person at a terminal, and no workspace or agent was named. */
-export function showsEverything({ print, options, env }: CommandContext<{ here: typeof hereOption }>): boolean {
+export function showsAllWorkspaces({ print, options, env }: CommandContext<{ here: typeof hereOption }>): boolean {
   const isNamed =
     (options.project ?? options.as) !== undefined || naming.some((name) => setting(env, name) !== undefined)
   return print.isForPerson && !options.here && !isNamed
 }
 
 /** Whether a command that follows events shows all workspaces. It also asks the daemon whether a person has started it. */
-export async function followsEverything(context: CommandContext<{ here: typeof hereOption }>): Promise<boolean> {
-  if (!showsEverything(context)) return false
+export async function followsAllWorkspaces(context: CommandContext<{ here: typeof hereOption }>): Promise<boolean> {
+  if (!showsAllWorkspaces(context)) return false
   return requirePerson(context.env, { script: true }).then(
     () => true,
     () => false,

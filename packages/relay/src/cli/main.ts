@@ -9,7 +9,7 @@ import { type CliOption, type CommandContext, type CommandSummary, exitCodes, ty
 import { endWithReader } from './ending.ts'
 import type { CommandFailure } from './exit.ts'
 import { allOptions } from './options.ts'
-import { asTyped, type Repeated } from './own-name.ts'
+import { asTyped, type RepeatedOptions } from './own-name.ts'
 import { Printer } from './print.ts'
 
 /** The streams, environment variables and working directory of a command. */
@@ -70,7 +70,7 @@ function optionWords(argv: string[]): string[] {
   return argv.slice(0, end < 0 ? undefined : end)
 }
 
-function repeatedIn(argv: string[]): Repeated {
+function repeatedIn(argv: string[]): RepeatedOptions {
   const words = optionWords(argv).flatMap((word) => (/^--(?:as|project)=/.test(word) ? word.split('=', 2) : [word]))
   const options = ['--as', '--project'].flatMap((option) => {
     const value = words.includes(option) ? (words[words.lastIndexOf(option) + 1] ?? '') : ''
@@ -96,7 +96,7 @@ async function reportFailure(error: unknown, say: (text: string) => void): Promi
 async function printFailure(
   { code, text, details = {} }: CommandFailure,
   { stdout, stderr, env }: CommandShell,
-  repeated: Repeated,
+  repeated: RepeatedOptions,
 ): Promise<void> {
   const print = new Printer(stdout, stderr, env, true, repeated)
   const isDetailed = Object.keys(details).length > 0
@@ -225,7 +225,7 @@ async function run(
   command: Command,
   named: NamedCommand,
   { stdout, stderr, env, cwd, passedArgs }: CommandShell & Pick<CommandContext, 'passedArgs'>,
-  repeated: Repeated,
+  repeated: RepeatedOptions,
 ): Promise<number> {
   // Options of the parent command are included, as in `lift --port 7400 prompt pm`.
   const options: CommandContext['options'] = command.optsWithGlobals()

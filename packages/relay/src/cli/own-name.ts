@@ -87,7 +87,7 @@ function foldersUpward(folder: string): string[] {
 }
 
 /** The options of this command line that suggested commands must repeat. */
-export interface Repeated {
+export interface RepeatedOptions {
   /** For example `--as Bob` and `--project shop`. */
   options: string[]
   /** A pattern of the commands that accept these options: `inbox|runs(?: [a-z]+)?`. */
@@ -98,7 +98,7 @@ export interface Repeated {
  * Rewrites the commands in a text so that the person can type them here, for the same agent and workspace. The daemon, from which the text may come, cannot do
  * that.
  */
-export function asTyped(text: string, env: Env, repeated?: Repeated): string {
+export function asTyped(text: string, env: Env, repeated?: RepeatedOptions): string {
   if (text.search(ownCommand) < 0) return text
   return withOwnName(withRepeated(text, repeated), ownName(env))
 }
@@ -106,7 +106,7 @@ export function asTyped(text: string, env: Env, repeated?: Repeated): string {
 /** Matches if only arguments and options follow the command until the end of the line, and no other words. */
 const isCommandAlone = /^(?: (?:"[^"]*"|[\w#*@/=-]+))*$/
 
-function withRepeated(text: string, repeated: Repeated | undefined): string {
+function withRepeated(text: string, repeated: RepeatedOptions | undefined): string {
   if (!repeated || repeated.options.length === 0) return text
   // The match ends before the next command in the line, which gets its own options, or at the end of the line.
   const advised = new RegExp(
@@ -121,7 +121,7 @@ function withRepeated(text: string, repeated: Repeated | undefined): string {
 }
 
 /** Returns the PATH of the person's own shell. */
-export function pathOfOwn(env: Env): string {
+export function userShellPath(env: Env): string {
   return ownFolders(env).join(delimiter)
 }
 

@@ -2,7 +2,7 @@
 
 import { replaceUnseen, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { asTyped, type Repeated } from './own-name.ts'
+import { asTyped, type RepeatedOptions } from './own-name.ts'
 import { cleanText, padText, shortenText, textWidth } from './text.ts'
 
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
@@ -33,12 +33,12 @@ export class Printer {
   readonly #out: NodeJS.WriteStream
   readonly #err: NodeJS.WriteStream
   readonly #env: Env
-  readonly #repeated: Repeated | undefined
+  readonly #repeated: RepeatedOptions | undefined
   readonly #hasColour: boolean
   /** Whether to print JSON for programs, one value per line. */
   readonly isJson: boolean
 
-  constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false, repeated?: Repeated) {
+  constructor(out: NodeJS.WriteStream, err: NodeJS.WriteStream, env: Env, isJson = false, repeated?: RepeatedOptions) {
     this.#out = out
     this.#err = err
     this.#env = env

@@ -9,12 +9,12 @@ export const localOption = {
 } satisfies CliOption
 
 /** Returns the warning if a workspace of this machine has the name of a shared one. An older daemon may have created it, or a person on purpose. */
-export function shadowText(name: string): string {
+export function shadowWarning(name: string): string {
   return `Workspace ${name} is on this machine alone, and hides a shared workspace of the same name: here ${name} means the local one.`
 }
 
 /** Returns the commands that rename the local workspace and then open the shared one. */
-export function shadowFix(name: string): string {
+export function shadowFixCommands(name: string): string {
   const commands = [
     `workspace export --project ${name} --to ${name}.jsonl`,
     `workspace import ${name}.jsonl ${name}-here`,

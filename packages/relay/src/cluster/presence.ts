@@ -4,7 +4,7 @@
 import { reaches } from '@agent-relay/sdk/protocol'
 import type { OtherMachines, RemoteAgent, ReportedAgent, ReportedWait } from '../broker/sharing.ts'
 import type { Alarm, Clock } from '../machine/clock.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { type MachinePresence, type OwnPresence, reportPresence } from './postgres/calls.ts'
 import { LoginRefused } from './postgres/connection.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
@@ -157,7 +157,7 @@ export class Presence {
     for (const workspace of this.#entered.keys()) this.#closedWorkspaces.add(workspace)
     this.#entered.clear()
     if (!this.#isStopped)
-      await within(
+      await resultWithin(
         this.#report().catch(() => {}),
         lastWordMs,
       )

@@ -14,7 +14,7 @@ import { Hub } from '../broker/hub.ts'
 import { repeatedRegistration } from '../core/agents.ts'
 import { addressOf, broadcast, generalChannel } from '../core/conversations.ts'
 import type { RuleName } from '../core/decide.ts'
-import { lastFitting } from '../core/halving.ts'
+import { lastNumberThatFits } from '../core/halving.ts'
 import type { JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
@@ -145,7 +145,7 @@ export async function isDiverged(workspace: string, journal: ClusterJournal, { p
 /** Returns the number of the last entry that both copies have. They agree on all entries before it, and on none after it. */
 function lastCommon(former: Store, fresh: Store): number {
   const isSame = (seq: number) => former.journal.originOf(seq)?.mark === fresh.journal.originOf(seq)?.mark
-  return lastFitting(0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq), isSame)
+  return lastNumberThatFits(0, Math.min(former.journal.lastSeq, fresh.journal.lastSeq), isSame)
 }
 
 async function bringBack(

@@ -7,7 +7,7 @@ import { type LocalMachine, type OtherMachines, type SharingParts, worldWithOthe
 import type { RuleInput, RuleName } from '../core/decide.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { systemClock } from '../machine/clock.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { type DecisionContext, registerFromReplica } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
 import { Follower } from './follower.ts'
@@ -126,7 +126,7 @@ export class SharedWorkspace implements Engine {
   async #ask<R extends RuleName>(submission: Submission<R>): Promise<CommandReply> {
     const asked = this.#engine.submit(submission)
     if (submission.rule !== 'agent.register') return asked
-    const reply = await within(asked, knownMs)
+    const reply = await resultWithin(asked, knownMs)
     const isCut = reply && 'refusal' in reply && (isStopRefusal(reply.refusal) || isUnreachedRefusal(reply.refusal))
     if ((reply && !isCut) || this.#isClosed) return reply ?? asked
     return registerFromReplica(submission as unknown as Submission<'agent.register'>, this.#deciding) ?? asked
@@ -170,7 +170,7 @@ export class SharedWorkspace implements Engine {
 
   /** Reports the latest receipts to the other machines, if that is possible within a second. */
   async reportBeforeClose(): Promise<void> {
-    await within(this.#engine.reportReceipts(), tellMs)
+    await resultWithin(this.#engine.reportReceipts(), tellMs)
   }
 
   close(refused: Refusal): void {

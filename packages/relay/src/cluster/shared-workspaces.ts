@@ -12,7 +12,7 @@ import {
   requestsAllowedTo,
   SharedFile,
 } from '../machine/cluster-file.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { Store } from '../store/store.ts'
 import { ClusterUnreachable } from './cluster-journal.ts'
 import { finishMove, share, unshare, type WorkspaceMove } from './moving.ts'
@@ -95,7 +95,7 @@ export class SharedWorkspaces {
       }
       return { engine: opened, otherMachines, serve }
     }
-    const looked = async () => opened && within(opened.looked, catchUpMs)
+    const looked = async () => opened && resultWithin(opened.looked, catchUpMs)
     const reached = async () => opened?.reached
     // The cluster file is read again at each call, because a command may have changed it; the daemon itself never writes it.
     const file = new ClusterFile(dataDir)
@@ -123,7 +123,7 @@ export class SharedWorkspaces {
   /** Lists the machines. Simultaneous callers share one call to the cluster: while it cannot be reached, they would otherwise wait one after the other. */
   async #machines(): Promise<ClusterStatus['machines']> {
     this.#machinesQuestion ??= this.#learn()
-    await within(this.#machinesQuestion, machinesMs)
+    await resultWithin(this.#machinesQuestion, machinesMs)
     return this.#knownMachines
   }
 

@@ -18,7 +18,7 @@ import {
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
 import { isElsewhere } from './homes.ts'
-import { mayCall } from './sight.ts'
+import { mayCallAction } from './sight.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
 
@@ -104,7 +104,7 @@ export function invoke(view: View, command: Command<InvokeInput>): Verdict {
   const fail = (code: ActionErrorCode, message: string) =>
     recordFacts([invoked, ended(command, running, code, message)], { id: mint }, input.inputJson)
   if (!action) return fail('unknown_action', `There is no action "${input.name}". See actions_list.`)
-  if (!mayCall(action, by)) return fail('permission_denied', `${by} may not call ${name}.`)
+  if (!mayCallAction(action, by)) return fail('permission_denied', `${by} may not call ${name}.`)
   if (world.liveSession(action.session) === undefined)
     return fail('provider_offline', `${action.provider}, who offers ${name}, has gone.`)
   return recordFacts([invoked], { id: mint, until: at + timeoutMs, timeoutMs }, input.inputJson)

@@ -260,13 +260,13 @@ export interface HeldMessagesInput {
 }
 
 /** Frees the messages of a call whose answer was lost on its way to the session, so that they can be handed out again. */
-export function letGo(view: View, command: Command<HeldMessagesInput>): Verdict {
+export function releaseHolds(view: View, command: Command<HeldMessagesInput>): Verdict {
   const release = (message: string): Fact => ({ type: 'delivery.released', message, agent: command.by })
   return recordFacts(stillHeld(view, command).map(release))
 }
 
 /** Extends the hold on messages that the agent has not been shown yet. */
-export function keep(view: View, command: Command<HeldMessagesInput>): Verdict {
+export function extendHolds(view: View, command: Command<HeldMessagesInput>): Verdict {
   return recordFacts(stillHeld(view, command).map((id) => hold(command, id)))
 }
 

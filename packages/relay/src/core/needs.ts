@@ -73,7 +73,7 @@ export function hasWorkerFailed({ status, code, reason = '', changedAt }: EndedW
 }
 
 /** Returns why the worker failed; undefined if it did not, or if the run that it carried out is completed. */
-export function failureOf(view: View, worker: WorkerRow, now: number): string | undefined {
+export function workerFailureReason(view: View, worker: WorkerRow, now: number): string | undefined {
   if (!hasWorkerFailed(worker, now)) return undefined
   const isDone = carriesOutRun(view, worker) && view.runs.byAgent(worker.name)?.status === 'completed'
   return isDone ? undefined : (worker.reason ?? `it ended with code ${worker.code}`)

@@ -6,7 +6,7 @@ import type { Fact, HarnessName, RunState } from '@agent-relay/sdk/protocol'
 import { newAgentFacts, refuseUnknownAgent, tokenIssuedFact } from './agents.ts'
 import { freeNameOf } from './name-family.ts'
 import { type RunEnd, runEndNotice } from './run-notice.ts'
-import { isRunIdEnough, type Reader, seesAll, seesById } from './sight.ts'
+import { isRunIdEnough, type Reader, seesAll, seesRunById } from './sight.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { RunRow, View } from './view.ts'
 
@@ -70,8 +70,8 @@ export function complete(view: View, command: Command<CompleteInput>): Verdict {
   const { run: id, summary, payload, payloadBytes, standing } = input
   const run = view.runs.byId(id)
   const reader = { agent: by, standing }
-  if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
-  if (!mayEnd(run, reader)) return notYours(run)
+  if (!run || !seesRunById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!mayEndRun(run, reader)) return notYours(run)
   if (runTransitions[run.status].complete === run.status) return recordFacts([], { run: id })
   const fact: Fact = { type: 'run.completed', id, agent: run.agent, summary, payloadBytes }
   return { ...ended(view, command, run, fact, { status: 'completed', summary, payloadBytes }), payload }
@@ -89,8 +89,8 @@ export function stop(view: View, command: Command<StopInput>): Verdict {
   const { run: id, reason, standing } = input
   const run = view.runs.byId(id)
   const reader = { agent: by, standing }
-  if (!run || !seesById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
-  if (!mayEnd(run, reader)) return notYours(run)
+  if (!run || !seesRunById(view, reader, 'run', run)) return refuse('run.unknown', { run: id })
+  if (!mayEndRun(run, reader)) return notYours(run)
   if (runTransitions[run.status].stop === run.status) return recordFacts([], { run: id })
   return ended(view, command, run, { type: 'run.stopped', id, agent: run.agent, reason }, { status: 'stopped', reason })
 }
@@ -105,7 +105,7 @@ function ended(view: View, command: Command<unknown>, run: RunRow, fact: Fact, e
  * Whether a reader may end a run: the run's agent, the agent that asked for it, the holder of the workspace's key, and on an open port whoever has the run's
  * id.
  */
-export function mayEnd({ agent, parent }: RunRow, by: Reader): boolean {
+export function mayEndRun({ agent, parent }: RunRow, by: Reader): boolean {
   return seesAll(by) || isRunIdEnough(by) || by.agent === agent || by.agent === parent
 }
 

@@ -55,7 +55,7 @@ const rules: { readonly [K in keyof VisibleThings]: SightRule<VisibleThings[K]> 
   conversation: (_, { agent }, name) =>
     isChannel(name) || name === broadcast || (agent !== undefined && directMembers(name).includes(agent)),
   mail: (_, { agent }, name) => agent === name,
-  action: (_, { agent = '' }, action) => mayCall(action, agent),
+  action: (_, { agent = '' }, action) => mayCallAction(action, agent),
   result: (_, { agent }, { caller }) => caller === agent,
   run: (view, reader, run) => isAmong([run.agent, run.parent], reader.agent) || isPerson(view, reader),
   // A reader to whom the policy shows the terminal of the run's agent sees the run's progress too.
@@ -99,7 +99,7 @@ export function isRunIdEnough({ standing: { door, rank } }: Reader): boolean {
 }
 
 /** Whether a reader that has named the run's id sees the run. Lists and events use `sees` instead. */
-export function seesById(view: View, reader: Reader, kind: 'run' | 'progress', run: RunParties): boolean {
+export function seesRunById(view: View, reader: Reader, kind: 'run' | 'progress', run: RunParties): boolean {
   return isRunIdEnough(reader) || sees(view, reader, kind, run)
 }
 
@@ -137,7 +137,7 @@ export function isInCharge(view: View, reader: Reader, worker: Pick<WorkerRow, '
 }
 
 /** Whether an agent may call an action, and see it listed. The action's provider always may. */
-export function mayCall({ availableTo, provider }: VisibleThings['action'], agent: string): boolean {
+export function mayCallAction({ availableTo, provider }: VisibleThings['action'], agent: string): boolean {
   return availableTo === undefined || availableTo.includes(agent) || provider === agent
 }
 

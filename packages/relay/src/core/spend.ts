@@ -14,9 +14,9 @@ const modelCharsMax = 100
 export const usdPartsPerDollar = 1_000_000
 
 /** A report of spend as the daemon received it, not checked yet: its numbers may be anything, even NaN. */
-export type NoteInput = Omit<SpendNoted, 'type' | 'agent'>
+export type SpendInput = Omit<SpendNoted, 'type' | 'agent'>
 
-export function recordSpend(view: View, { input, by }: Command<NoteInput>): Verdict {
+export function recordSpend(view: View, { input, by }: Command<SpendInput>): Verdict {
   const { worker, run, model } = input
   if (!view.agent(by)) return refuse('agent.required')
   if (worker !== undefined && view.workers.byId(worker)?.name !== by) return refuse('worker.unknown', { name: worker })

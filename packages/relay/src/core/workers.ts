@@ -227,13 +227,16 @@ function workerEndFacts(view: View, { name }: WorkerRow, at: number): Fact[] {
   return [{ type: 'agent.tokens-revoked', agent: name }, ...claimEndFacts(view, name, at)]
 }
 
-export interface SweepInput {
+export interface WorktreeRemovalsInput {
   /** The ids of workers that have exited and whose worktrees were removed. */
   ids: string[]
   answer?: Record<string, unknown>
 }
 
-export function sweep(view: View, { input: { ids, answer } }: Command<SweepInput>): Verdict {
+export function recordWorktreeRemovals(
+  view: View,
+  { input: { ids, answer } }: Command<WorktreeRemovalsInput>,
+): Verdict {
   const rows = ids.map((id) => view.workers.byId(id)).filter((row) => row?.worktree && row.status === 'exited')
   const facts = (rows as WorkerRow[]).map(
     ({ id, name }): Fact => ({ type: 'worker.worktree-removed', id, worker: name }),

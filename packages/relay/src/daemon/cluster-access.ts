@@ -9,7 +9,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
 import { ClusterFile, SharedFile } from '../machine/cluster-file.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { lockPathOf } from './inspect.ts'
 
 export interface ClusterAccessOptions {
@@ -88,7 +88,7 @@ export class ClusterAccess {
    */
   async assertNameFree(name: string, details: { placing?: true } = {}): Promise<void> {
     if (name === homeWorkspace || this.#allowedLocalNames.has(name) || this.isShared(name)) return
-    const found = await within(this.idsByName(), nameCheckMs).catch(() => undefined)
+    const found = await resultWithin(this.idsByName(), nameCheckMs).catch(() => undefined)
     const names = found ? [...found.keys()] : this.#options.directory.lastSharedNames()
     if (names.includes(name))
       throw new RefusalError('workspace.name-shared', {

@@ -19,8 +19,8 @@ import { DataDirectory } from '../machine/data-directory.ts'
 import { LagMeter } from '../machine/event-loop.ts'
 import { listenOnUsualPort } from '../machine/http-port.ts'
 import type { VendorHomes } from '../machine/vendor-homes.ts'
-import { release } from '../machine/version.ts'
-import { within } from '../machine/within.ts'
+import { versionWithBuildId } from '../machine/version.ts'
+import { resultWithin } from '../machine/within.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import type { DaemonLock } from '../store/lock.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
@@ -181,7 +181,7 @@ export class Daemon {
       await daemon.#startup.openAll([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
       daemon.#rememberOpen()
       // The control socket opens last: a client that can reach it finds everything else ready.
-      const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), release)
+      const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), versionWithBuildId)
       daemon.#control = await SocketWire.listen(controlSocketPath(options.dataDir), control)
       directory.hooks.announceDaemon(process.pid)
       daemon.#userPrograms = daemon.#watchUserPrograms()
@@ -243,7 +243,7 @@ export class Daemon {
       workspace.approvals.releaseHooks()
     }
     const wires = [this.#control, this.#http, ...this.#openWorkspaces.sockets.all]
-    await within(Promise.all(wires.map((wire) => wire?.waitUntilIdle())), stopMs)
+    await resultWithin(Promise.all(wires.map((wire) => wire?.waitUntilIdle())), stopMs)
     await Promise.all(opened.map(({ runner }) => runner.close()))
     await this.#http?.close()
     // The programs of workers end first, while the reports of their ends can still be stored.
@@ -351,7 +351,16 @@ export class Daemon {
     const socketPath = (name: string) => socketPathOf(dataDir, name)
     const [uptimeMs, lag, url] = [() => this.#uptimeMs(), () => this.#lag.read(), () => this.url]
     const fileBytes = (name: string) => workspaceFileBytes(projectDir(dataDir, name))
-    return { version: release, uptimeMs, lag, socketPath, url, fileBytes, agentProcesses: this.#agentProcesses, roles }
+    return {
+      version: versionWithBuildId,
+      uptimeMs,
+      lag,
+      socketPath,
+      url,
+      fileBytes,
+      agentProcesses: this.#agentProcesses,
+      roles,
+    }
   }
 
   #uptimeMs(): number {

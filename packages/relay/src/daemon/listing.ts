@@ -3,7 +3,7 @@
 import type { OutputOf, WorkspaceEntry } from '@agent-relay/sdk/protocol'
 import { RefusalError, refusalTextWithoutFix, toRefusal } from '../core/refusal-error.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import { workspaceFileBytes } from './file-bytes.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
@@ -55,7 +55,7 @@ export async function listWorkspaces(daemon: ListingSource): Promise<OutputOf<'w
 }
 
 async function clusterIdsByName(cluster: ClusterAccess): Promise<Map<string, string>> {
-  const found = await within(cluster.idsByName(), clusterNamesMs)
+  const found = await resultWithin(cluster.idsByName(), clusterNamesMs)
   if (found) return found
   throw new RefusalError('cluster.unreachable', { workspace: 'the cluster', why: 'it has not answered yet' })
 }

@@ -10,7 +10,7 @@ import { nearestNames } from '../core/nearest.ts'
 import { RefusalError, refusalTextWithoutFix } from '../core/refusal-error.ts'
 import { projectOwner, setProjectOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
-import { release } from '../machine/version.ts'
+import { versionWithBuildId } from '../machine/version.ts'
 import { readWorkspaceId } from '../store/contents.ts'
 import { copyInThread } from '../store/snapshot.ts'
 import type { HttpOptions, HttpWire } from '../wires/http.ts'
@@ -60,7 +60,7 @@ export function makeOwnerControls(daemon: ControllableDaemon): OwnerControls {
   return {
     ...workspaceControls(daemon),
     'daemon.status': () => ({
-      version: release,
+      version: versionWithBuildId,
       pid: process.pid,
       uptimeMs: daemon.uptimeMs(),
       dataDir,

@@ -54,7 +54,7 @@ const stepBackMsMax = 3_600_000
  * Whether a stored deadline is still to come. A deadline much further ahead than `lengthMs` was stored while the clock ran ahead, and would last for years, so
  * it counts as over.
  */
-export function isAhead(until: number, now: number, lengthMs: number): boolean {
+export function isDeadlineAhead(until: number, now: number, lengthMs: number): boolean {
   return until > now && until - now <= lengthMs + stepBackMsMax
 }
 

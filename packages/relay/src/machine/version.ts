@@ -9,7 +9,7 @@ export const version: string = JSON.parse(readFileSync(new URL('../../package.js
  * The version with the id of this build (scripts/build-id.mjs), as `1.2.3+0a1b2c3d4e5f`. The daemon reports it, and a CLI command compares it with
  * its own. Code that only the TypeScript compiler has built has no id.
  */
-export const release: string = withBuildId(version)
+export const versionWithBuildId: string = withBuildId(version)
 
 function withBuildId(plain: string): string {
   return (

@@ -3,7 +3,7 @@
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { LoopSettings } from '../broker/runs/run-runtime.ts'
 import { type ProjectConfigFile, projectConfig } from '../machine/trust.ts'
-import { namesModel } from './model.ts'
+import { isModelConfigured } from './model.ts'
 
 interface LoopSettingsOptions {
   env: Env
@@ -35,9 +35,9 @@ export class ProjectLoopSettings implements LoopSettings {
     return config?.isTrusted === true && Object.keys(config.settings.mcpServers ?? {}).length > 0
   }
 
-  namesModel(cwd: string | undefined): boolean {
+  isModelConfigured(cwd: string | undefined): boolean {
     try {
-      return namesModel(this.#options.env, this.configFor(cwd))
+      return isModelConfigured(this.#options.env, this.configFor(cwd))
     } catch {
       // The project's configuration is invalid. The answer is yes, so that the loop starts and reports the fault as the reason why the run stopped.
       return true

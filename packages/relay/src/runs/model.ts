@@ -25,7 +25,7 @@ const fix =
   'or "llm" in .relay/config.json, and start this again. Or let a CLI do it: harness claude.'
 
 /** Whether the settings name a model provider, even if they are incomplete; `modelSettings` then says what is missing. */
-export function namesModel(env: Env, config: ProjectConfigFile | undefined): boolean {
+export function isModelConfigured(env: Env, config: ProjectConfigFile | undefined): boolean {
   const named = setting(env, 'RELAY_LLM_PROVIDER') ?? setting(env, 'RELAY_LLM_BASE_URL')
   return named !== undefined || config?.settings.llm !== undefined
 }

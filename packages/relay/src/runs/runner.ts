@@ -5,7 +5,7 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { RunLedger } from '../broker/runs/run-runtime.ts'
 import type { RunRow } from '../core/view.ts'
 import type { Clock } from '../machine/clock.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { loopsCloseMs, type RunLimits, runLimits } from './limits.ts'
 import type { ProjectLoopSettings } from './loop-settings.ts'
 import { Loops, runLoop } from './loops.ts'
@@ -49,7 +49,7 @@ export class Runner {
     for (const { over } of this.#active.values()) over.abort()
     await this.#loops.close()
     const ended = Promise.all([...this.#active.values()].map(({ done }) => done))
-    await within(ended, loopsCloseMs)
+    await resultWithin(ended, loopsCloseMs)
   }
 
   #begin(run: RunRow): void {

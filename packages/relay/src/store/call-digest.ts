@@ -42,10 +42,10 @@ export function recordedDigest(digest: string, message: { to: unknown; body: str
 }
 
 /** The part of a rule's decision that is stored in the entry. */
-export type Stored = Pick<Exclude<Verdict, { refusal: unknown }>, 'facts' | 'outcome' | 'body'>
+export type StoredDecision = Pick<Exclude<Verdict, { refusal: unknown }>, 'facts' | 'outcome' | 'body'>
 
 /** Returns the value of an entry's column `digest`: `digestFromMessage` if the message's row has all of the input, otherwise the digest. */
-export function digestToStore(operation: string, input: unknown, { facts, outcome, body }: Stored): string {
+export function digestToStore(operation: string, input: unknown, { facts, outcome, body }: StoredDecision): string {
   const created = facts[facts.length - 1]
   if (operation !== 'message.send' || created?.type !== 'message.created') return inputDigest(operation, input)
   const said = input as Record<string, unknown>

@@ -1,7 +1,7 @@
 // Finds what pruning may delete: up to which journal entry, and in each conversation up to which message, everything is finished and old. pruning.ts deletes
 // it.
 
-import { lastFitting } from '../core/halving.ts'
+import { lastNumberThatFits } from '../core/halving.ts'
 import { isQuestionOpen } from '../core/open-questions.ts'
 import type { Steps } from '../core/steps.ts'
 import { headColumns } from './columns.ts'
@@ -148,7 +148,7 @@ export class FinishedRows {
 
   /** Finds the last old message by binary search, since the times of messages rise with their numbers, apart from faults of a clock. */
   #lastOld(key: number, first: number, last: number, isOld: IsOld): number {
-    return lastFitting(first - 1, last, (n) => isOld(this.#sql.at.get(key, n)?.[0] as number))
+    return lastNumberThatFits(first - 1, last, (n) => isOld(this.#sql.at.get(key, n)?.[0] as number))
   }
 
   /** Finds the last message before the first one that was read after the pruning horizon. */

@@ -1,7 +1,7 @@
 // Reads the messages that wait for an agent, or all that it ever received, from the agent's stays in conversations. Each step reads a limited number of rows,
 // even if many are read already or do not match the filter. An undefined item marks where the caller may pause to let other work run.
 
-import { lastFitting } from '../core/halving.ts'
+import { lastNumberThatFits } from '../core/halving.ts'
 import type { Steps } from '../core/steps.ts'
 import type { InboxFilter, InboxView, MessageHead, ScanProgress, WaitingMessage } from '../core/view.ts'
 import { headColumns, receiptColumns, receiptFromRow } from './columns.ts'
@@ -190,7 +190,7 @@ export class InboxRows implements InboxView {
       progress.rowsPassed++
       return (this.#sql.seqOf.get(conversation, n)?.[0] as number) < seq
     }
-    return isBefore(to) ? to : lastFitting(from, to - 1, isBefore)
+    return isBefore(to) ? to : lastNumberThatFits(from, to - 1, isBefore)
   }
 
   #waiting(row: Row): WaitingMessage {

@@ -1,7 +1,7 @@
 // Finds by index what an agent may see: its stays in conversations as ranges of the journal, and the entries that concern it. The cost depends on what is
 // found, not on how much others have written. core/sight.ts decides which facts of an entry are shown.
 
-import { lastFitting } from '../core/halving.ts'
+import { lastNumberThatFits } from '../core/halving.ts'
 import { concernsKeyOfConversation, concernsKeyOfEveryone } from './concerns.ts'
 import type { Database, Statement } from './database.ts'
 import type { TablesMirror } from './tables.ts'
@@ -145,7 +145,7 @@ export class VisibleEntries {
 
   /** Returns the number of the span's last message whose entry is at most `seq`. */
   #lastUpTo({ conversation, after, to }: VisibleSpan, seq: number): number {
-    return lastFitting(after, to, (n) => this.#seqOf(conversation, n) <= seq)
+    return lastNumberThatFits(after, to, (n) => this.#seqOf(conversation, n) <= seq)
   }
 }
 

@@ -104,7 +104,7 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
 const acpConversationIds = /^[\x21-\x7e]{1,200}$/
 
 /** Returns the form of the conversation ids that the program makes; undefined for a program that takes an id from the relay. */
-export function conversationForm(harness: Harness | undefined, control: ControlName): RegExp | undefined {
+export function conversationIdPattern(harness: Harness | undefined, control: ControlName): RegExp | undefined {
   return control === 'acp' ? acpConversationIds : harness?.conversationIds
 }
 
@@ -117,7 +117,7 @@ function conversationOf({ row, harness, isAcp }: LaunchOptions): LaunchContext['
   const { id, asked, args = [], conversation = '' } = row
   const isContinued = asked?.continues !== undefined
   if (!isAcp && !harness.canContinue?.(args)) return undefined
-  const form = conversationForm(harness, isAcp ? 'acp' : 'pty')
+  const form = conversationIdPattern(harness, isAcp ? 'acp' : 'pty')
   if (form) {
     if (!isContinued) return undefined
     if (!form.test(conversation)) throw new Error('the stored id of its conversation is not valid')

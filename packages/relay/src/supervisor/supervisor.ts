@@ -23,7 +23,7 @@ import { removeUnneededWorktree, reportWorkerExit, sweepWorkerProcesses } from '
 import { acpHarness } from './harness/acp.ts'
 import type { Harness } from './harness/harness.ts'
 import { harnesses as allHarnesses } from './harness/index.ts'
-import { conversationForm, type HarnessSetups, type LaunchOptions, programFileOf } from './launching.ts'
+import { conversationIdPattern, type HarnessSetups, type LaunchOptions, programFileOf } from './launching.ts'
 import { openPty } from './pty.ts'
 import { SupervisedWorker } from './worker.ts'
 
@@ -123,7 +123,7 @@ export class Supervisor implements WorkerRuntime {
     const harness = this.#harnessOf(cli)
     if (control !== 'acp' && !harness?.canContinue?.(args))
       return `the relay cannot ask ${cli} for it, started as it was`
-    const form = conversationForm(harness, control)
+    const form = conversationIdPattern(harness, control)
     return form?.test(conversation ?? '') === false ? `${cli} has named none that it could open again` : undefined
   }
 

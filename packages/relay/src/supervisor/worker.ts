@@ -7,7 +7,7 @@ import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
 import type { WorkerTurn } from '../core/workers.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
 import { type Control, type ControlListener, isInTurn } from './control/control.ts'
@@ -15,7 +15,7 @@ import { PtyControl } from './control/pty-control.ts'
 import { endProgram, exitCodeOf, exitReasonOf, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
 import {
-  conversationForm,
+  conversationIdPattern,
   type HarnessSetups,
   type LaunchOptions,
   prepareLaunch,
@@ -287,7 +287,7 @@ export class SupervisedWorker {
    */
   #keepConversation(id: string, control: ControlName): void {
     const { harness, ledger } = this.#options
-    if (id === this.#conversation || !conversationForm(harness, control)?.test(id)) return
+    if (id === this.#conversation || !conversationIdPattern(harness, control)?.test(id)) return
     this.#conversation = id
     this.#enqueue(() => ledger.reportConversation(this.#row, id))
   }
@@ -371,7 +371,7 @@ export class SupervisedWorker {
 
 async function resolvesWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return (
-    (await within(
+    (await resultWithin(
       promise.then(() => true),
       ms,
     )) ?? false

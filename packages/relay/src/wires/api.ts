@@ -14,7 +14,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import type { Context, Hono } from 'hono'
 import type { Dispatch } from '../broker/dispatch.ts'
-import { workspaceOfRight } from '../broker/runs/payload-links.ts'
+import { workspaceIdOfLink } from '../broker/runs/payload-links.ts'
 import type { Session } from '../broker/sessions/session.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import type { Callers, Principal } from './callers.ts'
@@ -181,7 +181,7 @@ function mountAgents(app: Hono<HttpEnv>, ask: AskApi): void {
   app.get('/api/agents/:id/payload', async (c) => {
     const answer = await ask(c, 'run.payload', { run: c.req.param('id') })
     if (answer.status !== 200) return Response.json(answer.body, { status: answer.status })
-    if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
+    if (!acceptsGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
     return payloadResponse(Buffer.from((answer.body as { gzip: string }).gzip, 'base64'))
   })
 }
@@ -194,11 +194,11 @@ export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connecti
   app.get('/api/agents/:id/payload', async (c, next) => {
     const right = c.req.query('right')
     if (right === undefined || c.req.header('authorization') !== undefined) return next()
-    const { runs } = callers.openById(workspaceOfRight(right))?.workspace ?? {}
+    const { runs } = callers.openById(workspaceIdOfLink(right))?.workspace ?? {}
     if (!runs) throw new RefusalError('payload.link')
     const bytes = await runs.payloads.byLink(c.req.param('id'), right)
     connections.markAuthenticated(c.env.incoming.socket)
-    if (!takesGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
+    if (!acceptsGzip(c.req.header('accept-encoding'))) throw new RefusalError('encoding.refused')
     return payloadResponse(bytes)
   })
 }
@@ -218,7 +218,7 @@ function payloadResponse(bytes: Uint8Array): Response {
 }
 
 /** Whether an Accept-Encoding header accepts gzip: with a weight above zero, by its name or by `*`; the name takes precedence over the star. */
-export function takesGzip(header: string | undefined): boolean {
+export function acceptsGzip(header: string | undefined): boolean {
   const weights = new Map<string, number>()
   for (const part of (header ?? '').split(',')) {
     const [name = '', ...parameters] = part.split(';').map((each) => each.trim().toLowerCase())

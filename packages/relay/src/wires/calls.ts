@@ -11,7 +11,7 @@ export function isPageCall(op: string): boolean {
   return op === 'inbox.take' || (isOperation(op) && operations[op].kind === 'query')
 }
 
-export function callOf({ payload }: Envelope): Call {
+export function callInFrame({ payload }: Envelope): Call {
   const { op, input } = (payload ?? {}) as Partial<Call>
   return { op: String(op), input }
 }

@@ -20,7 +20,7 @@ import {
 import { checkHello } from '../broker/admission.ts'
 import type { SessionService, Sink, Watch } from '../broker/call.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
-import { callOf, isPageCall, mayTakeLong } from './calls.ts'
+import { callInFrame, isPageCall, mayTakeLong } from './calls.ts'
 import {
   currentWording,
   FlatMail,
@@ -125,7 +125,7 @@ export class Connection {
     }
     if (frame.type !== 'CALL')
       return this.#refuse(frame.id, refusal('frame.invalid', { why: `${frame.type} is not for a client to send` }))
-    const call = callOf(frame)
+    const call = callInFrame(frame)
     // A client that asks for its inbox with an operation of the current protocol gets no more DELIVER frames: so no message comes twice, and messages sent to
     // it can be taken again.
     if (call.op.startsWith('inbox.')) this.#endMail()

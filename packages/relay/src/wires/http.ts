@@ -8,7 +8,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 import { lacksIpv6, loopbackAddresses } from '../machine/http-port.ts'
 import { isLoopback } from '../machine/loopback.ts'
 import { portOwner } from '../machine/port-owner.ts'
-import { release } from '../machine/version.ts'
+import { versionWithBuildId } from '../machine/version.ts'
 import type { ApiLimits } from './api.ts'
 import { Callers, type ServedWorkspaces } from './callers.ts'
 import { RequestGuard } from './guard.ts'
@@ -147,15 +147,15 @@ export class HttpWire {
     if (request.method === 'OPTIONS') return void response.writeHead(204).end()
     // Health checks come often, so they are answered without loading the routes.
     const path = request.url?.split('?', 1)[0]
-    if (path === '/healthz') return sendJson(response, 200, { ok: true, version: release })
+    if (path === '/healthz') return sendJson(response, 200, { ok: true, version: versionWithBuildId })
     if (path === '/readyz') return void this.#answerReadiness(response)
     void this.#serve(request, response)
   }
 
   async #answerReadiness(response: ServerResponse): Promise<void> {
-    if (await this.#options.isReady()) return sendJson(response, 200, { ok: true, version: release })
+    if (await this.#options.isReady()) return sendJson(response, 200, { ok: true, version: versionWithBuildId })
     response.setHeader('retry-after', '1')
-    sendJson(response, 503, { ok: false, version: release, why: 'the workspace is not open yet' })
+    sendJson(response, 503, { ok: false, version: versionWithBuildId, why: 'the workspace is not open yet' })
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

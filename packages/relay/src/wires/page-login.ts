@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { hashSecret } from '../broker/sessions/credentials.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { type Clock, isAhead } from '../machine/clock.ts'
+import { type Clock, isDeadlineAhead } from '../machine/clock.ts'
 import type { Releasable, ServedWorkspaces } from './callers.ts'
 
 export interface PageLoginOptions {
@@ -121,7 +121,7 @@ export class PageLogin {
   #isValid(value: string): boolean {
     const [workspaceId = '', until = '', nonce = '', signature = ''] = value.split('.')
     const expected = this.#sign(`${workspaceId}.${until}.${nonce}`, workspaceId)
-    const isOver = !isAhead(Number(until), this.#options.clock.now(), cookieMs)
+    const isOver = !isDeadlineAhead(Number(until), this.#options.clock.now(), cookieMs)
     return expected !== undefined && isSame(signature, expected) && !isOver
   }
 

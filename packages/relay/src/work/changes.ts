@@ -29,7 +29,7 @@ export async function changesOf(git: Git, worktree: Worktree, copied: CopiedFile
   const files = [...new Set([...committed, ...uncommitted])]
     .filter((file) => !isUnchangedCopy(path, file, copied))
     .sort()
-  const operation = await openOperation(git, path)
+  const operation = await unfinishedGitOperation(git, path)
   return {
     ahead,
     behind,
@@ -110,7 +110,7 @@ export async function countUnmergedCommits(
 }
 
 /** Finds a rebase, a merge or the like that was begun in a checkout and not ended; undefined if there is none. */
-export async function openOperation(git: Git, path: string): Promise<string | undefined> {
+export async function unfinishedGitOperation(git: Git, path: string): Promise<string | undefined> {
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
   return operationMarks.find((name) => pathExists(join(own, name)))
 }

@@ -2,7 +2,7 @@
 
 import type { CommitReader } from '../broker/claims/claim-runtime.ts'
 import type { ClaimRow } from '../core/view.ts'
-import { within } from '../machine/within.ts'
+import { resultWithin } from '../machine/within.ts'
 import { type Env, Git } from './git.ts'
 
 /** Time after an edit from which a commit in the same second counts as made after the edit: git's commit times are whole seconds. */
@@ -48,7 +48,7 @@ export class GitCommitReader implements CommitReader {
       else roots.set(claim.root, [claim])
     }
     const found = [...roots].map(([root, theirs]) => this.#search(root, theirs, at))
-    const inTime = await Promise.all(found.map((each) => within(each, ms)))
+    const inTime = await Promise.all(found.map((each) => resultWithin(each, ms)))
     const asked = new Set(claims.map(keyOf))
     return inTime.flatMap((each) => each ?? []).filter((claim) => asked.has(keyOf(claim)))
   }

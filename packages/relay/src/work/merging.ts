@@ -5,7 +5,7 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Worktree } from '@agent-relay/sdk/protocol'
 import { isInside } from '../machine/working-directory.ts'
-import { openOperation } from './changes.ts'
+import { unfinishedGitOperation } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { checkoutOf, commonGitDirectory } from './repository.ts'
 
@@ -65,7 +65,7 @@ export async function mergeBranch(env: Env, directory: string, worktree: Worktre
 }
 
 async function mustBeClean(git: Git, top: string): Promise<void> {
-  const operation = await openOperation(git, top)
+  const operation = await unfinishedGitOperation(git, top)
   if (operation !== undefined)
     throw new MergeRefused(`In ${top} there is an open ${operation}. End it first: git status`)
   const changed = namesOf(await git.run(top, ['status', '--porcelain', '-z', '--no-renames', '--untracked-files=no']))

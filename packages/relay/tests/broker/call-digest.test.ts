@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { digestFromMessage, digestToStore, inputDigest, type Stored } from '../../src/store/call-digest.ts'
+import { digestFromMessage, digestToStore, inputDigest, type StoredDecision } from '../../src/store/call-digest.ts'
 import { CoreWorld } from '../core/core-world.ts'
 import { HttpWorld, type Json } from '../wires/http-world.ts'
 
@@ -76,7 +76,7 @@ test('a plain send is stored without a digest; asked for its digest, the journal
   let sends = 0
   const send = (input: { to: string | string[]; body: string; kind?: string | undefined }) => {
     const cause = `send ${sends++}`
-    const digest = (stored?: Stored) => digestToStore('message.send', input, stored as Stored)
+    const digest = (stored?: StoredDecision) => digestToStore('message.send', input, stored as StoredDecision)
     const { to, body, kind } = input as { to: string; body: string; kind?: 'question' }
     world.give('message.send', 'ada', { to, body, kind }, undefined, { cause, digest })
     return { answer: journal.recordedAnswer('ada', cause), raw: kept.get(journal.lastSeq)?.[0] }

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { asTyped, launcher, ownName, ownNameAnywhere, pathOfOwn } from '../../src/cli/own-name.ts'
+import { asTyped, launcher, ownName, ownNameAnywhere, userShellPath } from '../../src/cli/own-name.ts'
 
 const byPath = shellQuote(fileURLToPath(new URL('../../../../agent-relay', import.meta.url)))
 
@@ -54,7 +54,7 @@ it('commands are shown with `npx --no --` if a project here or above depends on 
   const own = folder('a')
   const PATH = [folder('app/node_modules/.bin', 'ours'), own, ''].join(delimiter)
   const inside = folder('app/deep/down')
-  expect([ownName({ PATH }, inside), ownName({ PATH }, root), pathOfOwn({ PATH })]).toEqual([
+  expect([ownName({ PATH }, inside), ownName({ PATH }, root), userShellPath({ PATH })]).toEqual([
     'npx --no -- agent-relay',
     byPath,
     own,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { RelayClient } from '@agent-relay/sdk'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aWhile } from '../../../../test/until.ts'
-import { release, version } from '../../src/machine/version.ts'
+import { version, versionWithBuildId } from '../../src/machine/version.ts'
 import { Database } from '../../src/store/database.ts'
 import { World } from './cli-world.ts'
 
@@ -78,9 +78,9 @@ test('the new one takes its place; a session comes back, and its calls run once'
     }
   })()
   const { code, stderr } = await world.launch(['daemon', 'upgrade', '--yes'])
-  expect([code, stderr]).toEqual([0, expect.stringContaining(`runs agent-relay ${release} (pid `)])
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`runs agent-relay ${versionWithBuildId} (pid `)])
   expect(stderr).toContain('Ended with it: Helper in app.')
-  expect(await status()).toMatchObject({ version: release })
+  expect(await status()).toMatchObject({ version: versionWithBuildId })
   isOver = true
   await sends
   await client.send('*', 'number last')
@@ -95,5 +95,5 @@ test('the new one takes its place; a session comes back, and its calls run once'
   expect(acknowledged.length).toBeGreaterThan(2)
   await client.disconnect()
   const again = await world.launch(['daemon', 'upgrade'])
-  expect(again.stderr).toContain(`runs agent-relay ${release} already`)
+  expect(again.stderr).toContain(`runs agent-relay ${versionWithBuildId} already`)
 })

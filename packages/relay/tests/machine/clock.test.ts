@@ -1,7 +1,7 @@
 // The system's clock: alarms that a timer of Node cannot hold, and deadlines that were set while the clock ran ahead.
 
 import { afterEach, expect, test, vi } from 'vitest'
-import { isAhead, systemClock } from '../../src/machine/clock.ts'
+import { isDeadlineAhead, systemClock } from '../../src/machine/clock.ts'
 
 afterEach(() => vi.useRealTimers())
 
@@ -29,9 +29,9 @@ test('a long alarm can be cancelled after its first timer', () => {
 
 test('a deadline is ahead until its time, and over if it lies further ahead than any can be set', () => {
   const [now, dayMs] = [1_000_000_000_000, 24 * 3_600_000]
-  expect(isAhead(now + 1, now, dayMs)).toBe(true)
-  expect(isAhead(now, now, dayMs)).toBe(false)
+  expect(isDeadlineAhead(now + 1, now, dayMs)).toBe(true)
+  expect(isDeadlineAhead(now, now, dayMs)).toBe(false)
   // The clock was set back by half an hour since.
-  expect(isAhead(now + dayMs + 1_800_000, now, dayMs)).toBe(true)
-  expect(isAhead(now + yearMs, now, dayMs)).toBe(false)
+  expect(isDeadlineAhead(now + dayMs + 1_800_000, now, dayMs)).toBe(true)
+  expect(isDeadlineAhead(now + yearMs, now, dayMs)).toBe(false)
 })

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { runAllSteps } from '../../src/core/steps.ts'
-import { digestToStore, inputDigest, type Stored } from '../../src/store/call-digest.ts'
+import { digestToStore, inputDigest, type StoredDecision } from '../../src/store/call-digest.ts'
 import type { FinishedParts } from '../../src/store/finished.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
 import type { PrunedFact } from '../../src/store/pruning.ts'
@@ -227,7 +227,10 @@ test('the id of a message that went still tells another call from the same', () 
   const world = new CoreWorld().cast('ada', 'bob')
   const { store } = world
   const input = { to: 'bob', body: 'plain' }
-  const call = { cause: 'c1', digest: (stored?: Stored) => digestToStore('message.send', input, stored as Stored) }
+  const call = {
+    cause: 'c1',
+    digest: (stored?: StoredDecision) => digestToStore('message.send', input, stored as StoredDecision),
+  }
   world.give('message.send', 'ada', input, undefined, call)
   readAll(world, 'bob')
   world.send('ada', 'bob')

@@ -15,7 +15,7 @@ import { type Reader, sees, seesAllRuns } from '../../core/sight.ts'
 import type { ApprovalRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
 import { actorOf, type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
-import { accepted, submitByDaemon } from '../commands.ts'
+import { acceptedReplyOrThrow, submitByDaemon } from '../commands.ts'
 import type { CommandReply } from '../engine.ts'
 import type { AnswerTextDelivery, MachineRequests, ReceivedRequest } from '../requests.ts'
 import { type AgentProcesses, identifyCaller, whyNoPerson } from '../sessions/person.ts'
@@ -232,7 +232,7 @@ export class Approvals implements ApprovalQueue {
   ): Promise<AnswerTextDelivery> {
     const who = { by: daemonName, cause, digest }
     const { reply, told } = await this.#submitAnswer({ ...input, standing, surface, asker }, who)
-    accepted(reply)
+    acceptedReplyOrThrow(reply)
     return told
   }
 
@@ -286,7 +286,7 @@ export class Approvals implements ApprovalQueue {
   }
 
   async #submitClose(input: RuleInput<'approval.close'>): Promise<void> {
-    accepted(await submitByDaemon(this.#parts, 'approval.close', input))
+    acceptedReplyOrThrow(await submitByDaemon(this.#parts, 'approval.close', input))
   }
 
   /** Tells the agent's hirer that the agent is blocked; one message covers all approvals that the agent has open at the same time. */

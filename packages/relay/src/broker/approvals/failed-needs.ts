@@ -3,7 +3,7 @@
 
 import type { Need } from '@agent-relay/sdk/protocol'
 import { firstLine } from '../../core/first-line.ts'
-import { failureOf, hasRunFailed, needKeys } from '../../core/needs.ts'
+import { hasRunFailed, needKeys, workerFailureReason } from '../../core/needs.ts'
 import { findFormerRun, findFormerWorker } from '../../core/repeat-work.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import { type Reader, sees } from '../../core/sight.ts'
@@ -35,7 +35,8 @@ export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: A
   const failedRuns = runs.filter((run) => isFailedRun(run) && !repeated.has(run.id) && sees(view, session, 'run', run))
   const failedWorkers = view.workers.latest(failedAmongMax).filter((row) => {
     const isLast = view.workers.byName(row.name)?.id === row.id
-    if (!isLast || failureOf(view, row, clock.now()) === undefined || !sees(view, session, 'worker', row)) return false
+    if (!isLast || workerFailureReason(view, row, clock.now()) === undefined || !sees(view, session, 'worker', row))
+      return false
     // Leaves out the worker of a failed run, since the run is listed itself, and the worker of a run that was started again.
     const run = runOf(workspace, row)
     return run === undefined || !(isFailedRun(run) || repeated.has(run.id))
@@ -50,7 +51,7 @@ export function* failedNeeds(workspace: FailedNeedsWorkspace, { session, by }: A
 function needOfWorker(workspace: FailedNeedsWorkspace, session: Reader, row: WorkerRow): FailedNeed {
   const { store, sessions, workers, clock } = workspace
   const { id, name, changedAt } = row
-  const text = failureOf(store.view, row, clock.now()) ?? ''
+  const text = workerFailureReason(store.view, row, clock.now()) ?? ''
   const need = {
     key: needKeys.failed(id),
     kind: 'failed',

@@ -7,7 +7,7 @@ import { type CheckoutFile, type EditInput, findClaimConflicts, isClaimInForce }
 import { RefusalError } from '../../core/refusal-error.ts'
 import { isInCharge, type Reader } from '../../core/sight.ts'
 import type { ClaimRow } from '../../core/view.ts'
-import { type Alarm, isAhead } from '../../machine/clock.ts'
+import { type Alarm, isDeadlineAhead } from '../../machine/clock.ts'
 import { pathProbe } from '../../machine/path-probe.ts'
 import { removeOldEditNotes, takeUncheckedEdits, type UncheckedEdit } from '../../machine/unchecked-edits.ts'
 import type { CallContext, WorkspaceParts } from '../call.ts'
@@ -190,7 +190,7 @@ export class Claims {
   #agentOf(proof: string): string | undefined {
     const { store, clock } = this.#parts
     const { agent, until } = store.queries.tokenOwner(proof) ?? {}
-    return until === undefined || isAhead(until, clock.now(), dayTokenMs) ? agent : undefined
+    return until === undefined || isDeadlineAhead(until, clock.now(), dayTokenMs) ? agent : undefined
   }
 
   /** Extends the editing agent's own claims on these files. */

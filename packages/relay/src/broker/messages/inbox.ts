@@ -5,7 +5,7 @@
 import { type Fact, type InboxMessage, limits, type OutputOf, type ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { includesReadMessages, markReadMax, pickMessages, type TakeInput, unreadInThread } from '../../core/inbox.ts'
 import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
-import { accepted } from '../commands.ts'
+import { acceptedReplyOrThrow } from '../commands.ts'
 import type { CommandReply, Submission } from '../engine.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Waits } from '../presence/waits.ts'
@@ -44,7 +44,7 @@ export class Inboxes {
     if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceivedMessages(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
-    const reply = accepted(await submitTake(this.#parts, submission, abandoned))
+    const reply = acceptedReplyOrThrow(await submitTake(this.#parts, submission, abandoned))
     const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
     const isHook = input.route === 'hook'
     const found: InboxMessage[] = reply.found

@@ -2,7 +2,7 @@
 
 import type { Agent, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
 import { refuseUnknownAgent } from '../../core/agents.ts'
-import { failureOf, needKeys } from '../../core/needs.ts'
+import { needKeys, workerFailureReason } from '../../core/needs.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Reader, sees } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
@@ -150,5 +150,5 @@ function failureShownTo(workspace: AgentListWorkspace, reader: Reader, name: str
   const key = needKeys.failed(worker.id)
   // The command `agent-relay who` asks without an agent's name: it leaves out the failures that any person has dismissed.
   const isDismissed = reader.agent === undefined ? needs.isDismissedByAny(key) : needs.isDismissed(reader.agent, key)
-  return isDismissed ? undefined : failureOf(view, worker, clock.now())
+  return isDismissed ? undefined : workerFailureReason(view, worker, clock.now())
 }

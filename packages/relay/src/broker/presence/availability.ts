@@ -6,7 +6,7 @@ import { isNameInUse } from '../../core/agents.ts'
 import { homeElsewhere } from '../../core/homes.ts'
 import type { ObservedState } from '../../core/notices.ts'
 import type { WorkspaceCore } from '../call.ts'
-import type { Moment } from '../sessions/session.ts'
+import type { ClockReadings } from '../sessions/session.ts'
 import type { ReportedAgent, ReportedWait, UnreachableMachine } from '../sharing.ts'
 
 /** Length of an absence after which an agent is not expected to answer soon. */
@@ -75,7 +75,7 @@ export function agentsToReport(workspace: WatchedWorkspace): ReportedAgent[] {
   return [...new Set(named)].map((name) => {
     // Other machines are told idle or active only: an agent that is busy, or waits for an answer, is active.
     const isIdle = sessions.statusOf(name) === 'idle' && stateForNotices(workspace, name) === 'idle'
-    const lastCallAt = Math.floor((sessions.lastCall(name) as Moment).at / reportedTimeMs) * reportedTimeMs
+    const lastCallAt = Math.floor((sessions.lastCall(name) as ClockReadings).at / reportedTimeMs) * reportedTimeMs
     const status = isIdle ? 'idle' : 'active'
     return { name, status, lastCallAt, reached: reach.of(name), waits: waits.waitsToReport(name) }
   })

@@ -6,7 +6,7 @@ import type { Message } from '@agent-relay/sdk/protocol'
 import { answerPlaces } from '../../core/answers.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkspaceCore } from '../call.ts'
-import type { Moment } from '../sessions/session.ts'
+import type { ClockReadings } from '../sessions/session.ts'
 import type { RemoteWait, ReportedWait } from '../sharing.ts'
 import { type Absence, absenceText, longAbsenceMs, shortenedNameList } from './availability.ts'
 
@@ -16,7 +16,7 @@ export interface Wait {
   by: string
   /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. Unset if the message goes to several. */
   on?: string
-  since: Moment
+  since: ClockReadings
   /** The sent message whose answer is awaited; unset until it is stored. */
   awaited?: AwaitedReply
   /** Ends the wait with a refusal: it is part of this circle of agents that wait for each other. */

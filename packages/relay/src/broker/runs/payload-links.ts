@@ -2,7 +2,7 @@
 // hands links to readers; wires/api.ts serves them.
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Clock, isAhead } from '../../machine/clock.ts'
+import { type Clock, isDeadlineAhead } from '../../machine/clock.ts'
 import type { Hub } from '../hub.ts'
 
 const linkMs = 10 * 60_000
@@ -35,7 +35,7 @@ export class PayloadLinks {
     const [, until = '', signature = ''] = right.split('.')
     const [shown, expected] = [Buffer.from(signature), Buffer.from(this.#sign(run, until))]
     const isSigned = shown.length === expected.length && timingSafeEqual(shown, expected)
-    return isSigned && isAhead(Number(until), this.#clock.now(), linkMs)
+    return isSigned && isDeadlineAhead(Number(until), this.#clock.now(), linkMs)
   }
 
   #sign(run: string, until: string): string {
@@ -46,6 +46,6 @@ export class PayloadLinks {
 const endsLinks: ReadonlySet<string> = new Set(['workspace.key-issued', 'agent.tokens-revoked'])
 
 /** Returns the id of the workspace that is named in a link's signed part. */
-export function workspaceOfRight(right: string): string {
+export function workspaceIdOfLink(right: string): string {
   return right.split('.', 1)[0] as string
 }

@@ -9,7 +9,7 @@ export interface LoopSettings {
   /** Whether the settings of this directory give the loop MCP servers: programs, which not every asker may start. */
   startsServers(cwd: string | undefined): boolean
   /** Whether the settings of this directory name a model for the loop. */
-  namesModel(cwd: string | undefined): boolean
+  isModelConfigured(cwd: string | undefined): boolean
 }
 
 /** The broker's side: the runner reads runs from it and reports to it. */

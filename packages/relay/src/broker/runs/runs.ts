@@ -5,8 +5,8 @@ import type { HarnessName, OutputOf, ParsedInputOf, Run } from '@agent-relay/sdk
 import { firstLine } from '../../core/first-line.ts'
 import { RefusalError, refusalTextWithoutFix } from '../../core/refusal-error.ts'
 import { findFormerRun } from '../../core/repeat-work.ts'
-import { mayEnd } from '../../core/runs.ts'
-import { hasCredential, isRunIdEnough, type Reader, sees, seesAllRuns, seesById } from '../../core/sight.ts'
+import { mayEndRun } from '../../core/runs.ts'
+import { hasCredential, isRunIdEnough, type Reader, sees, seesAllRuns, seesRunById } from '../../core/sight.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { RunRow } from '../../core/view.ts'
 import { actorOf, type CallContext, causeOf, readerOf, type WorkspaceParts } from '../call.ts'
@@ -110,7 +110,7 @@ export class Runs {
    * start.
    */
   #harnessFor(asking: CallContext, by: string, { cwd, model }: WantedRun): HarnessName {
-    if (model !== undefined || !this.#loop || this.#loop.namesModel(cwd)) return 'loop'
+    if (model !== undefined || !this.#loop || this.#loop.isModelConfigured(cwd)) return 'loop'
     const found = this.#cliFor(asking, by, cwd)
     return found instanceof RefusalError ? 'loop' : (found ?? 'loop')
   }
@@ -132,7 +132,7 @@ export class Runs {
   #noteOn(run: RunRow, asking: CallContext, { harness, cwd }: WantedRun): string | undefined {
     const lack = 'No model is configured here, so'
     if (isByWorker(run)) return harness ? undefined : `${lack} a worker carries it out: ${run.harness}.`
-    if (run.harness !== 'loop' || !this.#loop || this.#loop.namesModel(cwd)) return undefined
+    if (run.harness !== 'loop' || !this.#loop || this.#loop.isModelConfigured(cwd)) return undefined
     const found = this.#cliFor(asking, run.parent, cwd)
     const why = found instanceof RefusalError ? ` ${refusalTextWithoutFix(found.refusal)}` : ''
     return `${lack} it stops at once; its status says what is missing.${why}`
@@ -169,7 +169,7 @@ export class Runs {
     const statusOf = async (id: string) => {
       const byId = known.get(id)
       const row = byId ?? runs.byAgent(id)
-      if (row && (byId ? seesById : sees)(view, reader, 'progress', row))
+      if (row && (byId ? seesRunById : sees)(view, reader, 'progress', row))
         return {
           ...this.#lastScreen(row, asking),
           ...this.#describe(row, asking, url),
@@ -203,7 +203,7 @@ export class Runs {
     const { standing } = asking.session
     const row = this.#row(run)
     // Compresses the payload only if the run is likely to take it; the rule itself decides at the commit.
-    const isWanted = row?.status === 'running' && mayEnd(row, readerOf(asking))
+    const isWanted = row?.status === 'running' && mayEndRun(row, readerOf(asking))
     const packed = isWanted && input.payload !== undefined ? await packPayload(input.payload) : {}
     const submitted = { run, summary, standing, ...packed }
     await submitCall(this.#parts, { ...asking, by: actorOf(asking) }, 'run.complete', submitted)
@@ -229,7 +229,7 @@ export class Runs {
   }
 
   /** Returns a run. Refuses one that the asker may not see as unknown. */
-  #visibleRun(asking: CallContext, run: string, rule: typeof seesById = seesById): RunRow {
+  #visibleRun(asking: CallContext, run: string, rule: typeof seesRunById = seesRunById): RunRow {
     const row = this.#row(run)
     if (row && rule(this.#parts.store.view, readerOf(asking), 'run', row)) return row
     throw new RefusalError('run.unknown', { run })
@@ -273,7 +273,7 @@ export class Runs {
     const isShown = !isByWorker(row) || hasCredential(asking.session)
     if (status === 'running' && isByWorker(row) && isShown) Object.assign(run, blockedNote(this.#workers, agent))
     if (payloadBytes !== undefined) run.payloadSize = payloadBytes
-    if (payloadBytes !== undefined && url !== undefined && seesById(this.#parts.store.view, reader, 'run', row))
+    if (payloadBytes !== undefined && url !== undefined && seesRunById(this.#parts.store.view, reader, 'run', row))
       run.payloadUrl = isRunIdEnough(reader) ? payloadAddress(url, id) : this.payloads.addressWithRight(url, id)
     const preview = status === 'running' && isShown ? this.reports.outputOf(id) : undefined
     if (preview !== undefined) run.preview = preview

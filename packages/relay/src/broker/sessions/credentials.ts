@@ -1,7 +1,7 @@
 // Makes, hashes and compares workspace keys and agents' tokens. Only hashes reach a database; for the owner's file of keys see machine/credentials-file.ts.
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Clock, isAhead } from '../../machine/clock.ts'
+import { type Clock, isDeadlineAhead } from '../../machine/clock.ts'
 import type { Store } from '../../store/store.ts'
 
 const secretBytes = 24
@@ -33,7 +33,7 @@ export class Credentials {
 
   agentOfToken(token: string): string | undefined {
     const found = this.#store.queries.tokenOwner(hashSecret(token))
-    if (found?.until !== undefined && !isAhead(found.until, this.#clock.now(), dayTokenMs)) return undefined
+    if (found?.until !== undefined && !isDeadlineAhead(found.until, this.#clock.now(), dayTokenMs)) return undefined
     return found?.agent
   }
 

@@ -42,7 +42,7 @@ export interface Session {
   readonly likelyThread?: string
   /** The ids of messages in answers that were sent: they count as read at the session's next call. */
   readonly handedMessages: Set<string>
-  readonly lastCall: Moment
+  readonly lastCall: ClockReadings
   /** Aborted when the session ends: its waits and watches stop. The reason is a RefusalError if the daemon ended the session. */
   readonly ended: AbortSignal
 }
@@ -97,7 +97,7 @@ export interface SessionTraits {
 }
 
 /** One moment by both clocks: `at` is the wall clock's time, to be shown; `steady` the monotonic clock's, to count from. */
-export interface Moment {
+export interface ClockReadings {
   at: number
   steady: number
 }

@@ -6,10 +6,16 @@ import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
 import { Sequences } from '../../machine/sequences.ts'
-import { tellEach } from '../hub.ts'
+import { notifyEach } from '../hub.ts'
 import { idOnMachine } from '../sharing.ts'
 import { hashSecret, newSecret } from './credentials.ts'
-import { agentOfProcesses, type Moment, type ProvisionalName, type Session, type SessionTraits } from './session.ts'
+import {
+  agentOfProcesses,
+  type ClockReadings,
+  type ProvisionalName,
+  type Session,
+  type SessionTraits,
+} from './session.ts'
 import { daemonSessionStanding, type Standing } from './standing.ts'
 
 /** Time without a call after which an agent counts as idle. */
@@ -28,8 +34,8 @@ export class Sessions implements World {
   readonly #live = new Map<string, { session: Session; abort: AbortController }>()
   readonly #byAgent = new Map<string, Set<Session>>()
   readonly #byCli = new Map<string, Set<Session>>()
-  readonly #startedAt: Moment
-  readonly #lastSeen = new Map<string, Moment>()
+  readonly #startedAt: ClockReadings
+  readonly #lastSeen = new Map<string, ClockReadings>()
   /** For each agent, whether all its sessions since the daemon's start came over the owner's socket or from a logged-in person's page. */
   readonly #onOwnersAccount = new Map<string, boolean>()
   readonly #provisional = new Map<string, Session>()
@@ -276,7 +282,7 @@ export class Sessions implements World {
     return [...this.ofAgent(agent)].findLast(({ directory }) => directory !== undefined)?.directory
   }
 
-  lastCall(agent: string): Moment | undefined {
+  lastCall(agent: string): ClockReadings | undefined {
     const sessions = this.#byAgent.get(agent)
     if (!sessions) return this.#lastSeen.get(agent)
     return [...sessions].map(({ lastCall }) => lastCall).reduce((a, b) => (b.steady > a.steady ? b : a))
@@ -286,7 +292,7 @@ export class Sessions implements World {
     if (!this.isLive(agent)) return 'offline'
     const { doing } = this.#programStates.get(agent) ?? {}
     if (doing) return doing.state === 'busy' ? 'active' : 'idle'
-    return this.#clock.steady() - (this.lastCall(agent) as Moment).steady >= idleMs ? 'idle' : 'active'
+    return this.#clock.steady() - (this.lastCall(agent) as ClockReadings).steady >= idleMs ? 'idle' : 'active'
   }
 
   all(): Session[] {
@@ -327,12 +333,12 @@ export class Sessions implements World {
     return idOnMachine(`s_${hashSecret(ticket).slice(0, 32)}`, this.machine)
   }
 
-  #now(): Moment {
+  #now(): ClockReadings {
     return { at: this.#clock.now(), steady: this.#clock.steady() }
   }
 
   #tell(agent: string): void {
-    tellEach(this.#changed, agent, this.#onTrouble)
+    notifyEach(this.#changed, agent, this.#onTrouble)
   }
 }
 

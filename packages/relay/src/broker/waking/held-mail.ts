@@ -6,7 +6,7 @@ import { offerMs, pickMessages } from '../../core/inbox.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Alarm, hasPassed } from '../../machine/clock.ts'
 import type { WorkspaceParts } from '../call.ts'
-import { accepted } from '../commands.ts'
+import { acceptedReplyOrThrow } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
 import type { HoldHandle } from '../sessions/sessions.ts'
@@ -37,7 +37,7 @@ export async function holdMail(
     if (found.length > 0) {
       const taking = { ...input, found: { waiting: found, more: 0 } }
       const command = { rule: 'inbox.take', input: taking, by, cause: ids('d'), session: hold.id } as const
-      const { outcome } = accepted(await engine.submit(command))
+      const { outcome } = acceptedReplyOrThrow(await engine.submit(command))
       const messages = store.queries.inboxMessages(by, outcome.messages as string[])
       if (messages.length > 0) return new HeldMessages({ parts, session, by, hold }, messages)
     }

@@ -2,7 +2,7 @@
 
 import type { OutputOf, ParsedInputOf, SpendGroup, SpendLine } from '@agent-relay/sdk/protocol'
 import { type Reader, sees } from '../../core/sight.ts'
-import { type NoteInput, usdPartsPerDollar } from '../../core/spend.ts'
+import { type SpendInput, usdPartsPerDollar } from '../../core/spend.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { SpendRow } from '../../store/spend-rows.ts'
 import type { Store } from '../../store/store.ts'
@@ -16,7 +16,7 @@ export async function recordSpend(
   { engine, ids }: Pick<WorkspaceParts, 'engine' | 'ids'>,
   agent: string,
   cause: string,
-  input: NoteInput,
+  input: SpendInput,
 ): Promise<void> {
   const note = { rule: 'spend.note', input, by: agent } as const
   const reply = await engine.submit({ ...note, cause })

@@ -14,7 +14,7 @@ import type { RuleInput, RuleName } from '../../core/decide.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
-import { type Accepted, accepted } from '../commands.ts'
+import { type AcceptedReply, acceptedReplyOrThrow } from '../commands.ts'
 import type { CommandReply, Submission } from '../engine.ts'
 import type { MachineRequests, ReceivedRequest, WorkerRequestName, WorkerWishName } from '../requests.ts'
 import { daemonStanding, type Standing } from '../sessions/standing.ts'
@@ -82,7 +82,10 @@ export class WorkerWishes {
     { name, reason }: Input,
   ): Promise<{ isOver?: boolean }> {
     const input = { name, reason, standing, asker }
-    return this.#carryOut(rule, accepted(await this.#decide(rule, { by: daemonName, cause, digest }, input)))
+    return this.#carryOut(
+      rule,
+      acceptedReplyOrThrow(await this.#decide(rule, { by: daemonName, cause, digest }, input)),
+    )
   }
 
   #decide(
@@ -101,7 +104,7 @@ export class WorkerWishes {
    * Has the supervisor do what was decided. Returns whether an interrupted turn is over. A repeated interrupt changes nothing: the worker may be in another turn
    * by now.
    */
-  async #carryOut(rule: WorkerRequestName, { outcome, repeat }: Accepted): Promise<{ isOver?: boolean }> {
+  async #carryOut(rule: WorkerRequestName, { outcome, repeat }: AcceptedReply): Promise<{ isOver?: boolean }> {
     const { runtime } = this.#parts
     if (rule === 'worker.interrupt') {
       const terminal = repeat ? undefined : runtime?.terminalOf(outcome.id as string)

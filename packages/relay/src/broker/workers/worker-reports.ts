@@ -8,7 +8,7 @@ import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport } from '../../core/workers.ts'
 import type { WorkspaceParts } from '../call.ts'
-import { accepted, submitByDaemon, tellAgent } from '../commands.ts'
+import { acceptedReplyOrThrow, submitByDaemon, tellAgent } from '../commands.ts'
 import { hashSecret, newSecret } from '../sessions/credentials.ts'
 import type { Session } from '../sessions/session.ts'
 import { daemonStanding } from '../sessions/standing.ts'
@@ -74,7 +74,7 @@ export class WorkerReports implements WorkerLedger {
 
   async issueToken(id: string): Promise<string> {
     const token = newSecret('at')
-    accepted(await submitByDaemon(this.#parts, 'worker.issue-token', { id, tokenHash: hashSecret(token) }))
+    acceptedReplyOrThrow(await submitByDaemon(this.#parts, 'worker.issue-token', { id, tokenHash: hashSecret(token) }))
     return token
   }
 

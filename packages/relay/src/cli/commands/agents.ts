@@ -11,7 +11,7 @@ import { httpPortDefault, usualPort } from '../../machine/http-port.ts'
 import type { CliCommand, CliOptions, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
 import { listWorkspaces, withControl } from '../control-socket.ts'
-import { hereOption, needsElsewhereText, otherWorkspaces, showsEverything } from '../everywhere.ts'
+import { hereOption, needsElsewhereText, otherWorkspaces, showsAllWorkspaces } from '../everywhere.ts'
 import type { Printer } from '../print.ts'
 import { ageText, oneLine } from '../text.ts'
 
@@ -39,7 +39,7 @@ async function run(context: CommandContext<typeof whoOptions>): Promise<void> {
     const { agents, abroad = [] } = found
     const shown = options.all ? agents : agents.filter(isThere)
     if (print.isJson) return void (await print.json({ ...found, agents: shown }))
-    const isAll = !options.everywhere && showsEverything(context)
+    const isAll = !options.everywhere && showsAllWorkspaces(context)
     const others = isAll ? await otherWorkspaces(context, welcome.workspace) : []
     const abroadLists = await connectedIn(context, client, others)
     const own = abroadLists.length > 0 && shown.length > 0 ? [{ workspace: welcome.workspace, agents: shown }] : []
@@ -47,7 +47,7 @@ async function run(context: CommandContext<typeof whoOptions>): Promise<void> {
     else if (shown.length > 0) await printAgents(print, [{ agents: shown }])
     await sayPort(context, client)
     const away = agents.length - shown.length
-    sayFailed(print, shown)
+    reportFailedAgents(print, shown)
     const place = abroadLists.length > 0 ? ` in ${welcome.workspace}` : ''
     const nobody = shown.length === 0 ? `Nobody is connected${place}. ` : ''
     // Workspaces that are closed for lack of use are not asked which agents are away, so the text gives no number.
@@ -63,7 +63,7 @@ async function run(context: CommandContext<typeof whoOptions>): Promise<void> {
 }
 
 /** Prints how many agents have workers that ended unasked, and the command that lists what to do about them. */
-export function sayFailed(print: Printer, agents: readonly Agent[]): void {
+export function reportFailedAgents(print: Printer, agents: readonly Agent[]): void {
   const failed = agents.filter((agent) => agentState(agent).kind === 'failed').length
   if (failed > 0) print.say(`${failed} ended without being asked to, with how to go on: agent-relay needs`)
 }

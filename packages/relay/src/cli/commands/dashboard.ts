@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { CliCommand, CliOptions, CommandContext } from '../command.ts'
-import { meantWorkspace } from '../connection.ts'
+import { workspaceOfCommand } from '../connection.ts'
 import { nextCommandId, withControl } from '../control-socket.ts'
 import { controlAsPerson } from '../person.ts'
 
@@ -23,7 +23,7 @@ export const dashboard: CliCommand<typeof dashboardOptions> = {
 async function run(context: CommandContext<typeof dashboardOptions>): Promise<void> {
   const { options, print, env } = context
   if (options.logout) return logout(context)
-  const workspace = options.only ?? meantWorkspace(context, env)
+  const workspace = options.only ?? workspaceOfCommand(context, env)
   const input = { workspace, only: options.only !== undefined }
   const { url, until } = await controlAsPerson(env, (link) => link.call('page.link', input, nextCommandId('c')))
   if (print.isJson) return void (await print.json({ url, until }))

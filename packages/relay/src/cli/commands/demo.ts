@@ -9,7 +9,7 @@ import { RefusalError } from '../../core/refusal-error.ts'
 import type { DemoCast } from '../../daemon/demo-script.ts'
 import { demoAnswerMs, demoCast, guestCast, newDemoName } from '../../daemon/demo-stage.ts'
 import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../command.ts'
-import { loginName, meantWorkspace, warnOfOtherVersion, withDaemon, workspaceKeyOf } from '../connection.ts'
+import { loginName, warnOfOtherVersion, withDaemon, workspaceKeyOf, workspaceOfCommand } from '../connection.ts'
 import { findListedWorkspace, listWorkspaces, nextCommandId, tryWithControl, withControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
@@ -103,7 +103,7 @@ function isOfCast({ cast }: Stage, { type, by, fact }: RelayEvent): boolean {
 /** Uses the workspace of this directory, which must be open. */
 async function inOwn(context: CommandContext): Promise<Stage> {
   const { env, print } = context
-  const name = meantWorkspace(context, env)
+  const name = workspaceOfCommand(context, env)
   return withDaemon({ env, print }, async (link) => {
     const found = await findListedWorkspace(link, name)
     if (!found.open) throw new RefusalError('workspace.closed', { workspace: name })

@@ -18,7 +18,7 @@ import {
 import { withClient } from '../connection.ts'
 import { parseDurationMs } from '../duration.ts'
 import { endingSignal } from '../ending.ts'
-import { followOtherWorkspaces, followsEverything, hereOption } from '../everywhere.ts'
+import { followOtherWorkspaces, followsAllWorkspaces, hereOption } from '../everywhere.ts'
 import { announceDisconnects, followEvents, followForPerson } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { limitOption } from '../options.ts'
@@ -67,7 +67,7 @@ async function runTail(context: CommandContext<typeof tailOptions>): Promise<voi
     const types = typesFor(options, print)
     const since = options.since === undefined ? undefined : await numberSince(client, options.since)
     // With --since, one workspace is followed: numbers and times are looked up in its journal.
-    const isAll = since === undefined && (await followsEverything(context))
+    const isAll = since === undefined && (await followsAllWorkspaces(context))
     if (!print.isJson) print.say(`Following ${isAll ? 'all workspaces' : workspace}; Ctrl-C ends.`)
     if (isAll) void followOtherWorkspaces(context, workspace, types, ending)
     // A person at a terminal gets as many events as they can read; piped output goes to a program, which gets all.

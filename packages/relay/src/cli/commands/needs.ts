@@ -4,7 +4,7 @@ import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import type { Need } from '@agent-relay/sdk/protocol'
 import type { CliCommand, CommandContext, NamedCommand } from '../command.ts'
 import { withClient } from '../connection.ts'
-import { needsElsewhereText, otherWorkspaces, showsEverything } from '../everywhere.ts'
+import { needsElsewhereText, otherWorkspaces, showsAllWorkspaces } from '../everywhere.ts'
 import { ageText, countedText, oneLine } from '../text.ts'
 
 const saying: Record<Need['kind'], string> = {
@@ -28,7 +28,7 @@ async function runList(context: CommandContext): Promise<void> {
   await withClient(context, 'agent', async ({ client, welcome }) => {
     const { needs, more } = await client.call('need.list', {})
     if (print.isJson) return void (await print.json({ needs, more }))
-    const others = showsEverything(context) ? await otherWorkspaces(context, welcome.workspace) : []
+    const others = showsAllWorkspaces(context) ? await otherWorkspaces(context, welcome.workspace) : []
     const elsewhere = needsElsewhereText(others)
     if (needs.length === 0 && elsewhere !== undefined) return print.say(`Nothing needs you here. ${elsewhere}`)
     if (needs.length === 0) return print.say('Nothing needs you. Nobody is blocked, and nobody waits for your answer.')

@@ -2,7 +2,7 @@
 
 import { type ActionCompleted, type ActionInvoked, daemonName } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'
-import { mayCall } from '../sight.ts'
+import { mayCallAction } from '../sight.ts'
 import { type AppendedEntry, type FactRows, onlyNamedMachine, toEveryone } from './row.ts'
 import { isCount, isFlag, isJsonObject, isLabel, isListOf, isLongText, isOneOf, isText, optional } from './shape.ts'
 
@@ -26,7 +26,7 @@ export const actionFacts: FactRows<`action.${string}`> = {
     // A machine may not register a name that another machine offers: that would lead the action's callers to the wrong machine.
     mayAppend: (fact, by) =>
       onlyNamedMachine(fact, by) && (fact.provider === daemonName || by.speaksFor(fact.provider)) && isItsOwn(fact, by),
-    audience: { to: 'everyone', if: (_, { agent = '' }, action) => mayCall(action, agent) },
+    audience: { to: 'everyone', if: (_, { agent = '' }, action) => mayCallAction(action, agent) },
     changedKeys: actionKeys,
     // Pruning may delete an old registration once its session does not offer the action any more.
     prunableWhen: { oldAnd: ({ name, session }, left) => left.sessionOffering(name) !== session },

@@ -57,13 +57,13 @@ export const agentFacts: FactRows<`agent.${string}`> = {
   },
   'agent.tokens-revoked': {
     shape: { agent: isLabel },
-    mayAppend: mayEnd,
+    mayAppend: mayEndForAgent,
     audience: { to: 'agents', agentNames: ({ agent }) => [agent] },
     changedKeys: noConflictKeys,
   },
   'agent.retired': {
     shape: { agent: isLabel, isFree: isFlag },
-    mayAppend: mayEnd,
+    mayAppend: mayEndForAgent,
     audience: toEveryone,
     changedKeys: ({ agent }) => [conflictKeys.agent(agent), conflictKeys.agents, conflictKeys.allNamesAndHandles],
   },
@@ -91,7 +91,7 @@ function mayRegister({ agent }: AgentRegistered, by: AppendedEntry): boolean {
 }
 
 /** Whether a machine may end an agent's tokens or stays in channels, or retire the agent: its home machine may, or any machine if the home was removed. */
-export function mayEnd({ agent }: { agent: string }, { view, speaksFor, actsFor }: AppendedEntry): boolean {
+export function mayEndForAgent({ agent }: { agent: string }, { view, speaksFor, actsFor }: AppendedEntry): boolean {
   return speaksFor(agent) || actsFor(view.home(agent)?.machine)
 }
 

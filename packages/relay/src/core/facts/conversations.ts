@@ -5,7 +5,7 @@ import { conflictKeys } from '../conflict-keys.ts'
 import { broadcast, directKey, generalChannel } from '../conversations.ts'
 import type { Reader } from '../sight.ts'
 import type { View } from '../view.ts'
-import { mayEnd } from './agents.ts'
+import { mayEndForAgent } from './agents.ts'
 import { type AppendedEntry, type FactRows, toEveryone } from './row.ts'
 import { type FieldCheck, isConversationName, isCount, isLabel, isListOf } from './shape.ts'
 
@@ -47,7 +47,7 @@ export const conversationFacts: FactRows<`channel.${string}` | `conversation.${s
   // A retired agent leaves its channels too, so a machine that may retire the agent may also append this fact.
   'channel.left': {
     shape: stay,
-    mayAppend: mayEnd,
+    mayAppend: mayEndForAgent,
     audience: exceptBroadcast,
     changedKeys: stayKeys,
   },

@@ -13,7 +13,7 @@ import { z } from 'zod'
 import { type ClaudeSession, isWritableByUserOnly } from './registry.ts'
 
 /** Maximum size of a frame in bytes: enough for the longest message body with its characters escaped. */
-const frameBytesMax = 2 * 1024 * 1024
+const sessionFrameBytesMax = 2 * 1024 * 1024
 const connectionsMax = 64
 /** Idle timeout of an incoming connection: a session sends one frame and closes the connection. */
 const connectionMs = 5_000
@@ -127,7 +127,7 @@ export class ClaudeInbox {
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('data', (data: Buffer) => {
       bytes += data.length
-      if (bytes > frameBytesMax) return void socket.destroy()
+      if (bytes > sessionFrameBytesMax) return void socket.destroy()
       parts.push(data)
       if (!data.includes('\n')) return
       const lines = Buffer.concat(parts.splice(0)).toString('utf8').split('\n')

@@ -8,7 +8,7 @@ import { limits, type Tokens } from '@agent-relay/sdk/protocol'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import { version } from '../../machine/version.ts'
-import { within } from '../../machine/within.ts'
+import { resultWithin } from '../../machine/within.ts'
 import { interruptAnswerMs } from '../cli-server.ts'
 import { JsonRpc, RpcError, type RpcReply } from '../json-rpc.ts'
 
@@ -42,14 +42,14 @@ const CodexThread = z.object({
 export type CodexThread = z.infer<typeof CodexThread>
 
 /** A step of a conversation, such as a message. `clientId`: the id that a message's sender gave to the message. */
-const Item = z.looseObject({
+const CodexItem = z.looseObject({
   type: z.string(),
   id: z.string().max(limits.idCharsMax),
   clientId: z.string().nullish(),
   /** The text of a message. */
   text: z.string().optional().catch(undefined),
 })
-export type Item = z.infer<typeof Item>
+export type CodexItem = z.infer<typeof CodexItem>
 
 /** The error of a server that cannot be used: it refuses a needed call, or answers in an unknown form. */
 export class UnfitServerError extends Error {}
@@ -65,15 +65,15 @@ const notificationSchemas = {
   'thread/status/changed': z.object({ threadId: ThreadId, status: Status }),
   'thread/closed': z.object({ threadId: ThreadId }),
   'serverRequest/resolved': z.object({ requestId: RequestId }),
-  'item/started': z.object({ item: Item }),
+  'item/started': z.object({ item: CodexItem }),
 }
 const Initialized = z.object({ userAgent: z.string() })
 const Loaded = z.object({ data: z.array(ThreadId) })
 const QuestionIds = z.object({ id: RequestId, thread: ThreadId })
 
-const ItemPage = z.object({ data: z.array(z.object({ item: Item })), nextCursor: z.string().nullish() })
+const ItemPage = z.object({ data: z.array(z.object({ item: CodexItem })), nextCursor: z.string().nullish() })
 const TurnStates = z.object({ data: z.array(z.object({ id: z.string().max(limits.idCharsMax), status: z.string() })) })
-const TurnPage = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
+const TurnPage = z.object({ data: z.array(z.object({ items: z.array(CodexItem) })) })
 
 /** The outcome of asking the server to begin a turn. `lost`: the connection ended before the answer, so nobody knows whether the turn began. */
 export type TurnStartOutcome = 'taken' | 'refused' | 'lost'
@@ -96,7 +96,7 @@ export interface AppServerListener {
   /** Called with the total token usage of a conversation that was joined. */
   onTokens?(thread: string, used: Tokens): void
   /** Called when a step has begun in a joined conversation. */
-  onItem?(item: Item): void
+  onItem?(item: CodexItem): void
   onClose(): void
 }
 
@@ -158,7 +158,7 @@ export class AppServer {
    * would report it only to those who have joined the conversation, and joining would keep the conversation open.
    */
   async lastCompaction(thread: string): Promise<string | undefined> {
-    const isIt = ({ type }: Item) => type === 'contextCompaction' || type === 'userMessage'
+    const isIt = ({ type }: CodexItem) => type === 'contextCompaction' || type === 'userMessage'
     const found = await this.#findItem(thread, isIt)
     return found?.type === 'contextCompaction' ? found.id : undefined
   }
@@ -179,7 +179,7 @@ export class AppServer {
       (error) => (error instanceof RpcError ? 'refused' : 'lost'),
     )
     for (;;) {
-      const outcome = await within(answer, answerMs)
+      const outcome = await resultWithin(answer, answerMs)
       if (outcome !== undefined) return outcome
       if (await this.hasTakenText(thread, id).catch(() => false)) return 'taken'
     }
@@ -195,10 +195,10 @@ export class AppServer {
   }
 
   /** Joins the conversation: the server then sends its events here too, and repeats its open questions. Returns the steps of its newest turn. */
-  async joinThread(thread: string): Promise<Item[]> {
+  async joinThread(thread: string): Promise<CodexItem[]> {
     const newest = { limit: 1, itemsView: 'full', sortDirection: 'desc' }
     const asked = { threadId: thread, excludeTurns: true, initialTurnsPage: newest }
-    const page = z.object({ data: z.array(z.object({ items: z.array(Item) })) })
+    const page = z.object({ data: z.array(z.object({ items: z.array(CodexItem) })) })
     const answer = await this.#call('thread/resume', asked, z.object({ initialTurnsPage: page }))
     return answer.initialTurnsPage.data[0]?.items ?? []
   }
@@ -220,7 +220,7 @@ export class AppServer {
   }
 
   /** The newest step of a conversation for which `isIt` is true. */
-  async #findItem(thread: string, isIt: (item: Item) => boolean): Promise<Item | undefined> {
+  async #findItem(thread: string, isIt: (item: CodexItem) => boolean): Promise<CodexItem | undefined> {
     let cursor: string | undefined
     for (let page = 0; page < pagesMax; page++) {
       const asked = { threadId: thread, limit: itemsMax, sortDirection: 'desc', cursor }

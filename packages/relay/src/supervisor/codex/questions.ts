@@ -5,7 +5,7 @@ import { permissionText } from '@agent-relay/sdk/internal/permission-text'
 import type { ApprovalChoice } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import type { Dialog } from '../dialog.ts'
-import type { AppServer, AppServerListener, Item, ServerQuestion } from './app-server.ts'
+import type { AppServer, AppServerListener, CodexItem, ServerQuestion } from './app-server.ts'
 
 /** Maximum wait for the open question after joining a conversation; normally the server sends it at once. */
 const replayMs = 1_000
@@ -36,7 +36,7 @@ export class CodexQuestions {
   /** Questions that nobody has answered yet, here or at the terminal. */
   readonly #questions = new Map<ServerQuestion['id'], ServerQuestion>()
   /** The newest file changes, by the id of their step: a question about a file change contains only the step's id. */
-  readonly #changes = new Map<string, Item>()
+  readonly #changes = new Map<string, CodexItem>()
   /** Conversations that were joined. Each is left once it waits for nothing more, even if its question could only be answered at the terminal. */
   readonly #joined = new Map<string, { server: AppServer; replayed: Promise<void> }>()
   readonly #whenAsked = new Map<string, () => void>()
@@ -107,7 +107,7 @@ export class CodexQuestions {
     void joined?.server.leaveThread(thread).catch(() => {})
   }
 
-  #keepFileChange(item: Item): void {
+  #keepFileChange(item: CodexItem): void {
     if (item.type !== 'fileChange') return
     this.#changes.set(item.id, item)
     const [oldest] = this.#changes.keys()

@@ -3,7 +3,7 @@
 import { credentialsPath, dataDir, homeWorkspace } from '@agent-relay/sdk/internal/discover'
 import { collectWhenIdle } from '../../../machine/idle-memory.ts'
 import { vendorHomes } from '../../../machine/vendor-homes.ts'
-import { release } from '../../../machine/version.ts'
+import { versionWithBuildId } from '../../../machine/version.ts'
 import { type CliOption, type CliOptions, type CommandContext, exitCodes, type NamedCommand } from '../../command.ts'
 import { loginName } from '../../connection.ts'
 import { endingSignal, reportFailedTasks, untilAborted } from '../../ending.ts'
@@ -76,8 +76,8 @@ async function runDaemon({ env, options }: CommandContext<typeof runOptions>): P
   const place = dataDir(env)
   log.logEvent(
     'started',
-    `agent-relay ${release} runs, pid ${process.pid}, data in ${place}${daemon.url ? `, ${daemon.url}` : ''}`,
-    { version: release, pid: process.pid, data: place, url: daemon.url },
+    `agent-relay ${versionWithBuildId} runs, pid ${process.pid}, data in ${place}${daemon.url ? `, ${daemon.url}` : ''}`,
+    { version: versionWithBuildId, pid: process.pid, data: place, url: daemon.url },
   )
   const moved = portMovedText(wish, daemon.url === undefined ? undefined : Number(new URL(daemon.url).port))
   if (moved !== undefined) log.logEvent('port.moved', moved)

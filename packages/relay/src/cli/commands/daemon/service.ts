@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/internal/discover'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { launcher, pathOfOwn } from '../../own-name.ts'
+import { launcher, userShellPath } from '../../own-name.ts'
 import { withTilde } from '../../text.ts'
 import { httpArguments, httpOptions, requestedHttpPort } from './http.ts'
 import { logJsonOption } from './run.ts'
@@ -92,7 +92,7 @@ function checkOurs(present: string | undefined, path: string, env: Env): void {
 function serviceEnv(env: Env): Record<string, string> {
   const dataHome = setting(env, 'XDG_DATA_HOME')
   return {
-    PATH: pathOfOwn(env),
+    PATH: userShellPath(env),
     ...(setting(env, 'RELAY_DATA_DIR') ? { RELAY_DATA_DIR: dataDir(env) } : {}),
     ...(dataHome ? { XDG_DATA_HOME: dataHome } : {}),
   }

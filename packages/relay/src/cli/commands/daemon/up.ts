@@ -7,13 +7,13 @@ import type { CliCommand, CommandContext } from '../../command.ts'
 import { ownerConnector, workspaceKeyOf } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { untilAborted } from '../../ending.ts'
-import { followOtherWorkspaces, followsEverything, hereOption } from '../../everywhere.ts'
+import { followOtherWorkspaces, followsAllWorkspaces, hereOption } from '../../everywhere.ts'
 import { announceDisconnects, showMessageFeed } from '../../feed.ts'
 import { ownName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
-import { sayFailed } from '../agents.ts'
+import { reportFailedAgents } from '../agents.ts'
 import { runInForeground, type ServedWorkspace, upOptions } from './foreground.ts'
 import { newMemoryEnv, shellExportLine } from './starting.ts'
 
@@ -76,9 +76,9 @@ async function show(
     })
   } else if (!options.quiet) {
     void print.line(banner(print, env, opened, isOwn, options.memory === true))
-    sayFailed(print, (await client.call('agent.list', { includeOffline: true })).agents)
+    reportFailedAgents(print, (await client.call('agent.list', { includeOffline: true })).agents)
   }
-  const isAll = !options.quiet && !options.memory && (await followsEverything(context))
+  const isAll = !options.quiet && !options.memory && (await followsAllWorkspaces(context))
   if (isAll) void followOtherWorkspaces(context, opened.name, ['message.created'], end)
   try {
     await (options.quiet ? untilAborted(end) : showMessageFeed(client, print, end, isAll ? opened.name : undefined))

@@ -3,7 +3,7 @@
 
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import { DataDirectory } from '../../../machine/data-directory.ts'
-import { release } from '../../../machine/version.ts'
+import { versionWithBuildId } from '../../../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { daemonStatus, withControl } from '../../control-socket.ts'
 import { yesOptions } from '../../options.ts'
@@ -23,9 +23,10 @@ export const upgrade: NamedCommand<typeof yesOptions> = {
 async function run({ options, env, print }: CommandContext<typeof yesOptions>): Promise<void> {
   if (isMemoryRelay(env)) throw new CommandError('A relay in memory ends with its process.', exitCodes.usage)
   const before = await withControl(env, daemonStatus)
-  if (before.version === release) {
-    if (print.isJson) return void (await print.json({ from: release, to: release, pid: before.pid, ended: [] }))
-    return print.say(`The daemon runs agent-relay ${release} already (pid ${before.pid}).`)
+  if (before.version === versionWithBuildId) {
+    if (print.isJson)
+      return void (await print.json({ from: versionWithBuildId, to: versionWithBuildId, pid: before.pid, ended: [] }))
+    return print.say(`The daemon runs agent-relay ${versionWithBuildId} already (pid ${before.pid}).`)
   }
   await checkDatabaseVersions(new DataDirectory(dataDir(env)))
   const ended = endingWork(before.workspaces)

@@ -15,7 +15,7 @@ import { toRefusal } from '../../../core/refusal-error.ts'
 import type { KnownWorkspaces } from '../../../daemon/known-workspaces.ts'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directory.ts'
-import { release } from '../../../machine/version.ts'
+import { versionWithBuildId } from '../../../machine/version.ts'
 import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
 import { type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
@@ -70,8 +70,8 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
       return [fault('daemon', 'a daemon holds the data directory but does not answer', fix)]
     return [note('daemon', 'it does not run', 'agent-relay daemon start')]
   }
-  if (running === release) return [okay('daemon', `agent-relay ${running} runs`)]
-  const text = `the daemon runs ${running}, this is agent-relay ${release}`
+  if (running === versionWithBuildId) return [okay('daemon', `agent-relay ${running} runs`)]
+  const text = `the daemon runs ${running}, this is agent-relay ${versionWithBuildId}`
   return [fault('daemon', text, 'agent-relay daemon upgrade')]
 }
 

@@ -1,10 +1,10 @@
 // The doctor's check for workspaces of this machine that have the same name as a shared workspace of the cluster, and hide it.
 
 import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
-import { shadowFix, shadowText } from '../../shared-name.ts'
+import { shadowFixCommands, shadowWarning } from '../../shared-name.ts'
 import { type DoctorCheck, fault } from './finding.ts'
 
 export const sharedNamesCheck: DoctorCheck = async ({ env }) => {
   const hiding = ((await tryWithControl(env, listWorkspaces)) ?? []).filter(({ shadows }) => shadows)
-  return hiding.map(({ name }) => fault('shared', shadowText(name), shadowFix(name)))
+  return hiding.map(({ name }) => fault('shared', shadowWarning(name), shadowFixCommands(name)))
 }

@@ -5,7 +5,7 @@ import { realpathSync } from 'node:fs'
 import { credentialsPath, dataDir } from '@agent-relay/sdk/internal/discover'
 import { CredentialsFile } from '../../../machine/credentials-file.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { meantWorkspace, missingKeyFix, withDaemon } from '../../connection.ts'
+import { missingKeyFix, withDaemon, workspaceOfCommand } from '../../connection.ts'
 import { findListedWorkspace, nextCommandId, tryWithControl, withControl } from '../../control-socket.ts'
 import { requirePerson } from '../../person.ts'
 import { readSecret } from '../../secret.ts'
@@ -38,7 +38,7 @@ export const key: NamedCommand<typeof keyOptions> = {
 async function run(context: CommandContext<typeof keyOptions>): Promise<void> {
   const { args, options, print } = context
   const named = { cwd: context.cwd, options: { project: args[0] ?? options.project } }
-  const workspace = meantWorkspace(named, context.env)
+  const workspace = workspaceOfCommand(named, context.env)
   // A person's script may run this too, since it could read the credentials file itself. Agents may not.
   await requirePerson(context.env, { script: true })
   if (options.keep) return keep(context, workspace)

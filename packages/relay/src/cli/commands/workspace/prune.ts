@@ -14,7 +14,7 @@ import {
   type OptionValues,
 } from '../../command.ts'
 import { confirm } from '../../confirm.ts'
-import { meantWorkspace, withDaemon } from '../../connection.ts'
+import { withDaemon, workspaceOfCommand } from '../../connection.ts'
 import { daemonStatus, nextCommandId } from '../../control-socket.ts'
 import { parseDurationMs } from '../../duration.ts'
 import { endingSignal } from '../../ending.ts'
@@ -51,7 +51,7 @@ async function run(context: CommandContext<typeof pruneOptions>): Promise<void> 
   const { args, options, env, print } = context
   const { dryRun, delete: deletes } = options
   const olderMs = olderOf(options.older)
-  const workspace = meantWorkspace({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
+  const workspace = workspaceOfCommand({ cwd: context.cwd, options: { project: args[0] ?? options.project } }, env)
   if (deletes && !dryRun && !options.yes) await confirmDeletion(workspace, options.older as string)
   await withDaemon({ env, print }, async (link) => {
     const asked = { workspace, olderMs, dryRun, delete: deletes }

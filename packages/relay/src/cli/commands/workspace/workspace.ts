@@ -9,7 +9,7 @@ import { confirm } from '../../confirm.ts'
 import { printWorkspaceFaults, withDaemon } from '../../connection.ts'
 import { nextCommandId } from '../../control-socket.ts'
 import { forceOption, yesOption } from '../../options.ts'
-import { chooseLocalOrShared, localOption, shadowText } from '../../shared-name.ts'
+import { chooseLocalOrShared, localOption, shadowWarning } from '../../shared-name.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
 import { backup } from './backup.ts'
 import { exportCommand, importCommand } from './export.ts'
@@ -83,7 +83,7 @@ async function runList({ env, print }: CommandContext): Promise<void> {
     printWorkspaceFaults(print, workspaces)
     for (const text of workspaces.flatMap(troubleTexts)) print.say(oneLine(text))
     const shadowed = workspaces.flatMap(({ name, shadows }) => (shadows ? [name] : []))
-    for (const name of shadowed) print.say(shadowText(name))
+    for (const name of shadowed) print.say(shadowWarning(name))
     const [shut] = workspaces.filter(
       ({ name, open, fault }) => !open && fault === undefined && !shadowed.includes(name),
     )
