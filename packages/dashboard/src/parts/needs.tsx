@@ -102,7 +102,7 @@ const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
   question: 'Answered.',
-  failed: 'Done with, or at work again.',
+  failed: 'Dismissed, or at work again.',
   mention: 'Answered.',
 }
 

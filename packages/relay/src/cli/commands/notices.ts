@@ -8,7 +8,7 @@ import { ageText, countedText, oneLine } from '../text.ts'
 
 const list: NamedCommand = {
   name: 'list',
-  text: 'what you have asked to be told, and were not told yet',
+  text: 'the notices that you have asked for and not got yet',
   isDefault: true,
   examples: ['agent-relay notices', 'agent-relay notices --json'],
   run: runList,
@@ -41,7 +41,7 @@ const ask: NamedCommand<AskOptions> = {
   name: 'ask',
   args: '<agent>',
   argumentKind: 'agents',
-  text: 'be told once, by a message; what is so already is printed',
+  text: 'ask for one message when an agent is idle, has ended or has answered you; if it is so already, that is printed instead',
   options: {
     when: {
       flags: '--when <what>',
@@ -71,8 +71,8 @@ const drop: NamedCommand<When> = {
   name: 'drop',
   args: '<agent>',
   argumentKind: 'agents',
-  text: 'no longer be told of an agent',
-  options: { when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] } },
+  text: 'drop notices about an agent',
+  options: { when: { flags: '--when <what>', text: 'only the notice for this event', choices: [...noticeOccasions] } },
   examples: ['agent-relay notices drop Bob', 'agent-relay notices drop Bob --when ended'],
   async run(context) {
     const { args, options, print } = context

@@ -13,7 +13,7 @@ export const prove: CliCommand<ProveOptions> = {
   options: {
     only: {
       flags: '--only <name>',
-      text: 'only this promise, by its name in the table; may be given again',
+      text: 'only this promise, by its name in the table',
       isList: true,
     },
   },

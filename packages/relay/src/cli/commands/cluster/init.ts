@@ -20,13 +20,13 @@ interface InitOptions {
 
 export const caOption = {
   flags: '--ca <file>',
-  text: 'the certificate that the server’s comes from, if this machine does not trust it',
+  text: 'the certificate that has issued the server’s, if this machine does not trust it',
 }
 
 export const init: NamedCommand<InitOptions> = {
   name: 'init',
   args: '[url]',
-  text: 'make a PostgreSQL the place of shared workspaces, with this machine in it; again: bring it up to date',
+  text: 'create a cluster in a PostgreSQL, with this machine in it; if the cluster exists, bring it up to date',
   options: {
     name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' },
     ca: caOption,
@@ -71,7 +71,7 @@ async function run(context: CommandContext<InitOptions>): Promise<void> {
   )
   print.say(promise)
   print.say(
-    'Share a workspace: agent-relay workspace share NAME. Let another machine in: agent-relay machine invite NAME',
+    'Share a workspace: agent-relay workspace share NAME. Invite another machine: agent-relay machine invite NAME',
   )
 }
 
@@ -122,7 +122,7 @@ async function joinWithInvitation(
       throw clusterError(error, { ...where, host, user: invitation.user })
     }
   }
-  throw new Error('no way leads to the server')
+  throw new Error('the server cannot be reached')
 }
 
 /** Returns the computer's host name, reduced to the characters and the length that a machine's name may have. */

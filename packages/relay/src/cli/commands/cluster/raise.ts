@@ -18,7 +18,7 @@ export const raise: NamedCommand<RaiseOptions> = {
   name: 'raise',
   args: '<workspace> [url]',
   argumentKind: 'projects',
-  text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
+  text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop following it until they are updated',
   options: {
     owner: { flags: '--owner <machine>', text: 'the machine that owns it from now on (else this one)' },
     yes: yesOption,
@@ -46,17 +46,17 @@ async function run(context: CommandContext<RaiseOptions>): Promise<void> {
       exitCodes.refused,
     )
   if (print.isJson) return void (await print.json({ workspace, owner, before }))
-  await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
+  await print.line(`${workspace} belongs to ${owner} now, and every machine checks each of its entries.`)
 }
 
 async function confirm(workspace: string, owner: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
-      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
+      `Daemons of older versions would stop following ${workspace}, and there is no terminal to ask on. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
       exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
-  const message = `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`
+  const message = `Raise ${workspace}, with ${owner} as its owner? Machines with an older Agent Relay stop following it until they are updated.`
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
     throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

@@ -20,7 +20,7 @@ export const reconcile: NamedCommand<ReconcileOptions> = {
   name: 'reconcile',
   args: '[workspace]',
   argumentKind: 'projects',
-  text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
+  text: 'after the shared database has lost acknowledged entries: store those of this machine again, in one workspace or in all that need it',
   options: {
     force: {
       flags: '--force',

@@ -26,7 +26,7 @@ interface RestartOptions {
 
 const restart: NamedCommand<RestartOptions> = {
   name: 'restart',
-  text: 'stop and start it; the open workspaces stay open, and a terminal is asked whether workers may end',
+  text: 'stop and start the daemon, with the same open workspaces; on a terminal it asks first whether workers may end',
   options: { yes: yesOption },
   examples: ['agent-relay daemon restart'],
   actsForNoAgent: true,

@@ -37,6 +37,6 @@ export async function confirmEndingWork(work: readonly string[], agreement: Agre
     throw new CommandError('Cancelled. The daemon goes on.', exitCodes.refused)
   }
   if (!refusesUnasked) return print.say(endingText(work))
-  const fix = `Nobody can be asked here. To do it: agent-relay ${command} --yes`
+  const fix = `There is no terminal to ask on. To do it: agent-relay ${command} --yes`
   throw new CommandError(`${endingText(work)} ${fix}`, exitCodes.usage)
 }

@@ -15,9 +15,9 @@ interface LogsOptions {
 
 export const logs: NamedCommand<LogsOptions> = {
   name: 'logs',
-  text: 'the end of its log',
+  text: "show the end of the daemon's log",
   options: {
-    follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+    follow: { flags: '--follow', text: 'keep showing new lines, until Ctrl-C' },
     lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
   },
   examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],

@@ -20,10 +20,10 @@ interface ServiceOptions extends HttpOptions {
 
 export const installService: NamedCommand<ServiceOptions> = {
   name: 'install-service',
-  text: 'write a systemd user unit that runs it at every login; starts nothing',
+  text: 'write a systemd user unit that runs the daemon at every login; starts nothing',
   options: {
-    dryRun: { flags: '--dry-run', text: 'only print it' },
-    remove: { flags: '--remove', text: 'remove it again' },
+    dryRun: { flags: '--dry-run', text: 'only print the unit' },
+    remove: { flags: '--remove', text: 'remove the unit' },
     logJson: logJsonOption,
     ...httpOptions,
   },

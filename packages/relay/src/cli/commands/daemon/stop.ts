@@ -15,7 +15,7 @@ interface StopOptions {
 
 export const stop: NamedCommand<StopOptions> = {
   name: 'stop',
-  text: 'finish what is under way, then stop it; at a terminal it asks first whether workers may end',
+  text: 'finish calls under way, then stop the daemon; on a terminal it asks first whether workers may end',
   options: { yes: yesOption },
   examples: ['agent-relay daemon stop'],
   actsForNoAgent: true,

@@ -18,7 +18,7 @@ interface UpgradeOptions {
 
 export const upgrade: NamedCommand<UpgradeOptions> = {
   name: 'upgrade',
-  text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
+  text: 'replace the running daemon by the version of this installation; sessions reconnect by themselves',
   options: { yes: yesOption },
   examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
   actsForNoAgent: true,

@@ -23,7 +23,7 @@ export const claudeCheck: DoctorCheck = ({ env }) => {
           {
             check,
             state: 'ok' as const,
-            text: `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${hasClaudeListConsent(dataDir(env)) ? '; our agents stand in its list' : ''}`,
+            text: `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${hasClaudeListConsent(dataDir(env)) ? '; our agents are in its list' : ''}`,
           },
         ]
       : []),

@@ -38,12 +38,12 @@ export const hookOptions = {
 } satisfies Record<string, CliOption>
 const workspace: CliOption = {
   flags: '--workspace <key>',
-  text: 'bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
+  text: 'bind the server to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
 }
 
 const start: CliOption = {
   flags: '--start',
-  text: 'the entry starts a daemon where none runs: its socket alone, until ten minutes after the last session',
+  text: 'the server starts a daemon if none runs, without an HTTP port; it ends ten minutes after the last session',
 }
 
 interface UninstallOptions {
@@ -92,7 +92,7 @@ export const install: NamedCommand<InstallOptions> = {
 
 export const uninstall: NamedCommand<UninstallOptions> = {
   name: 'uninstall',
-  text: 'take it out again, hooks too',
+  text: 'remove the MCP server and the hooks from editors and CLIs',
   options: { ...where, dryRun, yes },
   examples: ['agent-relay mcp uninstall', 'agent-relay mcp uninstall --editor zed --dry-run'],
   actsForNoAgent: true,

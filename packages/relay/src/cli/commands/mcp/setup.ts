@@ -34,7 +34,7 @@ interface SetupOptions {
 
 const service: CliOption = {
   flags: '--service',
-  text: 'the daemon runs by itself at every login, as daemon install-service says',
+  text: 'start the daemon at every login, as daemon install-service does',
 }
 
 export const setup: CliCommand<SetupOptions> = {

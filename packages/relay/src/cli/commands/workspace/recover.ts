@@ -22,7 +22,7 @@ export const recover: NamedCommand<RecoverOptions> = {
   name: 'recover',
   args: '<name>',
   argumentKind: 'projects',
-  text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
+  text: 'continue a workspace whose database has lost entries: says which are gone, and keeps a copy of the files',
   options: { yes: yesOption },
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
   actsForNoAgent: true,
@@ -78,11 +78,11 @@ function goneText({ isLocal, expected, found }: JournalGap): string {
 async function confirm(workspace: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
-      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
+      `There is no terminal to ask on whether to continue without what is gone. To do it: agent-relay workspace recover ${workspace} --yes`,
       exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
-  const message = 'Go on without that? A copy of the files as they are is kept.'
+  const message = 'Continue without what is gone? A copy of the files as they are is kept.'
   if ((await prompts.confirm({ message, initialValue: false })) !== true)
     throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
 }

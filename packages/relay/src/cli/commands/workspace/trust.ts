@@ -39,13 +39,13 @@ async function run({ options, print, env, cwd }: CommandContext<TrustOptions>): 
   trustConfig(config, directory)
   if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
   const what = needsNoTrust(settings) ? ' It sets nothing yet that needs trust.' : ''
-  await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
+  await print.line(`${name} is trusted with its present content. When it changes, run agent-relay trust again.${what}`)
 }
 
 async function requireAgreement(name: string, isJson: boolean): Promise<void> {
   if (isJson || !process.stdin.isTTY)
     throw new CommandError(
-      `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
+      `${name} is not trusted yet, and there is no terminal to ask on. If all of this may be used: agent-relay trust --yes`,
       exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')

@@ -222,7 +222,7 @@ async function runRemove({ args, options, env, print }: CommandContext<RemoveOpt
 async function confirmRemoval(workspace: string): Promise<void> {
   if (!process.stdin.isTTY)
     throw new CommandError(
-      `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+      `This cannot be undone, and there is no terminal to ask on. To do it: agent-relay workspace remove ${workspace} --yes`,
       exitCodes.usage,
     )
   const prompts = await import('@clack/prompts')
