@@ -226,7 +226,10 @@ export class ClaudeSessions implements ProgramSource {
     if (program.waitingLetters >= waitingLettersMax) {
       // The session is told once that it sends too much, until all waiting letters are sent.
       if (!program.hasTooManyLetters)
-        void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
+        void this.#replyTo(
+          program,
+          `Not sent: ${waitingLettersMax} of your messages already wait. They will be sent; send this one again later.`,
+        )
       program.hasTooManyLetters = true
       return
     }
