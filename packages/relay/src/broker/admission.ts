@@ -188,8 +188,7 @@ export async function register(
     throw new RefusalError('auth.denied', { why: 'an agent of type human needs the workspace key.' })
   }
   const proven = hasKey || proof === 'word' || token !== undefined || session.agent === profile.name
-  // The registrations of a name family (`Ada`, `Ada-2`, …) come one after another: the second is decided when the first is bound to its session and counts as
-  // live.
+  // Registrations of a name family (`Ada`, `Ada-2`, …) run one after another: the second is decided when the first is bound and counts as live.
   return sessions.registrations.run(profile.name.replace(/-\d+$/, ''), async () => {
     const fresh = newSecret('at')
     // When a provisional name (given by the daemon, not yet stored) is stored, its agent keeps the id that others have seen, and gets the messages sent to
