@@ -54,7 +54,7 @@ describe.skipIf(found.path === undefined)(`who does what, ${inChromium}`, () => 
       await row.getByText('Fix the parser', { exact: true }).waitFor()
       await row.getByText('relay/Fixer').waitFor()
     }
-    const inHand = page.getByRole('region', { name: 'Files in hand' })
+    const inHand = page.getByRole('region', { name: 'Claimed files' })
     await inHand.getByRole('link', { name: /^Ann.*parser\.ts$/s }).waitFor()
     expect(await page.locator('.agent-row', { hasText: 'Gone' }).count()).toBe(0)
     await page.getByRole('button', { name: '1 finished or away' }).click()

@@ -167,7 +167,9 @@ describe.skipIf(found.path === undefined)(`retry, ${inChromium}`, () => {
     await (await ann()).call('worker.spawn', { name: 'Sower', cli: 'plain', cwd: '/', command, task: 'Sow' })
     await world.show('now')
     const need = page.locator('.need', { hasText: 'Sower' })
-    await need.getByText('Its conversation is lost: the relay cannot ask plain for it, started as it was.').waitFor()
+    await need
+      .getByText('Its conversation is lost: the relay knows no way to have plain continue a conversation.')
+      .waitFor()
     const buttons = await need.locator('.need-tools').getByRole('button').allTextContents()
     expect(buttons).toEqual(['Retry', 'Snooze 1 h', 'Dismiss'])
   })

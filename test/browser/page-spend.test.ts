@@ -62,7 +62,7 @@ describe.skipIf(found.path === undefined)(`spend, ${inChromium}`, () => {
     await world.show('runs', run)
     const used = page.locator('.facts').getByText('15 tok')
     await used.waitFor()
-    expect(await used.getAttribute('title')).toMatch(/^10 tokens in .*, 5 out; its cost is not told$/)
+    expect(await used.getAttribute('title')).toMatch(/^10 tokens in .*, 5 out; its cost is not known$/)
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
   })
 

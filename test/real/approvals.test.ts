@@ -74,7 +74,7 @@ describe.skipIf(reason)('Claude Code, started by hand', () => {
     const { id, questions } = approvals()[0] as Approval
     expect(questions?.[0]?.options.map(({ label }) => label)).toEqual(['Postgres', 'SQLite'])
     const refused = await atTerminal(world, 'approve', id)
-    expect([refused.code === 0, refused.said]).toEqual([false, expect.stringContaining('a yes is no answer')])
+    expect([refused.code === 0, refused.said]).toEqual([false, expect.stringContaining('allowing it is not an answer')])
     expect((await atTerminal(world, 'approve', id, '--answer', 'a plain file')).said).toContain('Answered.')
     await until(() => world.asked.some(({ body }) => JSON.stringify(body).includes('a plain file')))
     expect(approvals()).toEqual([])

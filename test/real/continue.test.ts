@@ -28,7 +28,7 @@ test.each(clis.filter(({ name }) => name in known))('$name', { timeout: 6 * guar
     await world.restart()
     await is('exited')
     if (!known[cli.name]) {
-      await expect(world.goOn(name)).rejects.toThrow('has named none that it could open again')
+      await expect(world.goOn(name)).rejects.toThrow('has reported no conversation that it could open again')
       return
     }
     await world.goOn(name)

@@ -263,7 +263,10 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
   test('started without permission questions: its person is asked about a message, and it is in the model once they let it in', async () => {
     const all = await begin('--permission-mode', 'bypassPermissions')
     const { id } = await world.peer.send(all.name, 'to be let in')
-    await until(async () => (await agentCalled(all.name))?.notReached === 'held until its person lets it in')
+    await until(
+      async () =>
+        (await agentCalled(all.name))?.notReached === 'its session holds the message until its person accepts it',
+    )
     await all.terminal.shows(/Held message from another session/)
     expect((await receipt(id))?.state).toBe('stored')
     await sleep(1_000)
@@ -277,7 +280,7 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
     await all.terminal.shows(/not to be let in[\s\S]*❯ Deny/)
     await sleep(1_000)
     await all.terminal.type('\r')
-    await until(async () => (await agentCalled(all.name))?.notReached === 'its person did not let it in')
+    await until(async () => (await agentCalled(all.name))?.notReached === 'its person did not accept the message')
     expect((await receipt(denied.id))?.state).toBe('stored')
     await leave(all.name, all.terminal)
   })
@@ -285,15 +288,20 @@ describe.skipIf(reason)('started by hand, with nothing of ours installed', () =>
   test('what it holds is said so until its person lets it go; what it refuses stays in the inbox', async () => {
     const holding = await begin('--settings', '{"crossSessionInbound":"hold"}')
     const { id } = await world.peer.send(holding.name, 'to be held')
-    await until(async () => (await agentCalled(holding.name))?.notReached === 'held until its person lets it in')
+    await until(
+      async () =>
+        (await agentCalled(holding.name))?.notReached === 'its session holds the message until its person accepts it',
+    )
     expect([(await receipt(id))?.state, (await agentCalled(holding.name))?.reached]).toEqual(['stored', 'not now'])
-    expect(world.relay('who')).toMatch(/held until its person/)
+    expect(world.relay('who')).toMatch(/holds the message until its person/)
     expect(world.relay('receipts', id)).not.toMatch(/offered/)
     await leave(holding.name, holding.terminal)
     expect((await receipt(id))?.state).toBe('stored')
     const refusing = await begin('--settings', '{"crossSessionInbound":"refuse"}')
     const refused = await world.peer.send(refusing.name, 'to be refused')
-    await until(async () => (await agentCalled(refusing.name))?.notReached === 'refused by a setting of its session')
+    await until(
+      async () => (await agentCalled(refusing.name))?.notReached === 'a setting of its session refuses messages',
+    )
     expect((await receipt(refused.id))?.state).toBe('stored')
     expect(world.seen('to be held') ?? world.seen('to be refused')).toBeUndefined()
     await leave(refusing.name, refusing.terminal)

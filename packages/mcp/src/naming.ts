@@ -35,7 +35,7 @@ export class AgentNaming {
 
   async register(profile: RegistrationProfile): Promise<RegisteredAgent> {
     const { register } = this.#options
-    if (!register) throw new Error('this session has no names to give')
+    if (!register) throw new Error('This session cannot register an agent.')
     // Waits until automatic naming, if under way, has ended: otherwise the automatic name would replace the chosen one.
     await this.#automaticNaming?.catch(() => {})
     const registered = await register(profile, this.#clientInfo())

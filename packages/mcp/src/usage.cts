@@ -22,16 +22,16 @@ Usage:
 Commands:
   serve       Run the MCP server on stdin and stdout (editors and CLIs start this)
   install     Add the server to your editors and CLIs
-  uninstall   Take it out again; every other byte of their files stays
+  uninstall   Remove it from them; every other byte of their files stays
   hook        Hand waiting messages to an agent; its CLI runs this as a hook (see docs/contributing/add-a-cli.md)
 
 Install options:
   -e, --editor <name>   Editor to configure: ${wrapped(editors)}
   -g, --global          Install globally, for the user (the default)
   --project             Install into the files of the project in this directory
-  --workspace <key>     Bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is
+  --workspace <key>     Bind the server to the workspace of this key, with the toolsets relay and workspace; the key itself is
                         not written
-  --start               The entry starts a daemon where none runs: its socket alone, until ten minutes after the last
+  --start               The server starts a daemon if none runs, without an HTTP port; it ends ten minutes after the last
                         session. A later install keeps --workspace and --start; uninstall takes them away
   --hooks               Hooks that hand over messages for all of ${hooked}; Codex then asks you to review
                         them. Without this flag you are asked, for all but Codex; where nobody can be asked none are added

@@ -178,7 +178,7 @@ describe('a lost link', () => {
     await until(() => peer.asked.length === 1)
     peer.workspaceId = 'ws_2'
     peer.cutAll()
-    await expect(sent).rejects.toThrow('another workspace')
+    await expect(sent).rejects.toThrow('a different workspace')
     expect(peer.asked).toHaveLength(1)
   })
 })

@@ -45,7 +45,7 @@ export function auditCluster(run: ClusterRun): void {
 function counting({ journal }: Store, entries: SharedEntry[]): SharedEntry[] {
   const voids = journal.voidEntries(entries.length)
   const wrong = voids.find(({ machine }) => machine !== forger)
-  if (wrong) throw new Error(`entry ${wrong.seq} of ${wrong.machine} counts for nothing: ${wrong.why}`)
+  if (wrong) throw new Error(`entry ${wrong.seq} of ${wrong.machine} is ignored: ${wrong.why}`)
   const numbers = new Set(voids.map(({ seq }) => seq))
   return entries.map((entry) => (numbers.has(entry.seq) ? { ...entry, cause: `void ${entry.seq}`, facts: [] } : entry))
 }

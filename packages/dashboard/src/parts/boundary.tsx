@@ -25,7 +25,7 @@ export class Boundary extends Component<BoundaryProps, { error?: Error }> {
       <div className="empty" role="alert">
         <p className="empty-title">{name} could not be shown</p>
         <p className="muted">
-          This is a fault of the page, or the daemon is of another version by now. What you have begun to write is kept.
+          The page has a fault, or the daemon has another version by now. What you have begun to write is kept.
         </p>
         <p className="mono small">{error.message}</p>
         <Button className="main-button" onClick={() => location.reload()}>

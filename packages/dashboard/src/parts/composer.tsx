@@ -37,7 +37,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
   const found = useCell(conversations)?.find(({ name }) => name === conversation)
   const to = addressOf(conversation, me)
   if (me === '')
-    return <p className="bar composer-note muted">You are looking on: only a person with a name can write.</p>
+    return <p className="bar composer-note muted">You can only read here: only a person with a name can write.</p>
   if (to === undefined) return <Outside conversation={conversation} me={me} />
   const isOutside = conversation.startsWith('#') && found?.joined !== true
   return <Field conversation={conversation} to={to} thread={thread} isOutside={isOutside} />
@@ -47,7 +47,7 @@ export function Composer({ conversation, thread }: { conversation: string; threa
 function Outside({ conversation, me }: { conversation: string; me: string }) {
   return (
     <p className="bar composer-note muted">
-      You are looking on. Write to
+      You can only read this conversation. Write to
       {conversation
         .slice(1)
         .split(',')

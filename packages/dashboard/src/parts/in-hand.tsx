@@ -31,7 +31,7 @@ export function ClaimedFiles() {
   return (
     <section aria-labelledby="in-hand">
       <div className="bar section-head">
-        <h2 id="in-hand">Files in hand</h2>
+        <h2 id="in-hand">Claimed files</h2>
         <span className="muted num small">{held.length}</span>
       </div>
       <ul className="stack latest-list">

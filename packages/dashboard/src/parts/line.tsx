@@ -20,7 +20,7 @@ export function ConnectionStatus() {
     <p className="bar line" role="status" title={`agent-relay ${version}`}>
       <i className="dot" aria-hidden="true" />
       <span className="clip">
-        {agent ? `you are ${agent}` : 'looking on'}
+        {agent ? `you are ${agent}` : 'read only'}
         {lag !== undefined && <span className="muted num wide-only"> · {Math.max(1, Math.round(lag))} ms</span>}
       </span>
     </p>

@@ -103,7 +103,7 @@ const overTexts: Record<ShownNeed['kind'], string> = {
   approval: 'Closed.',
   blocked: 'It goes on.',
   question: 'Answered.',
-  failed: 'Done with, or at work again.',
+  failed: 'Dismissed, or at work again.',
   mention: 'Answered.',
 }
 

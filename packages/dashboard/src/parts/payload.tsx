@@ -58,7 +58,9 @@ function OneFile({ file: { path, text }, isOpen }: { file: PayloadFile; isOpen: 
         <span className="muted small num">{sizeText(text.length)}</span>
       </Button>
       {isShown && <Code text={text.slice(0, shownChars)} language={language} />}
-      {isShown && text.length > shownChars && <p className="muted small">It goes on: download the payload.</p>}
+      {isShown && text.length > shownChars && (
+        <p className="muted small">This is only the beginning: download the payload.</p>
+      )}
     </li>
   )
 }

@@ -110,7 +110,13 @@ function Row({ receipt }: { receipt: Receipt }) {
       <td>{agent}</td>
       <td className="num">{clockText(storedAt)}</td>
       <td className="num">
-        {offeredAt ? clockText(offeredAt) : isHeld ? <span title="A hook has taken it, to show it">held</span> : '–'}{' '}
+        {offeredAt ? (
+          clockText(offeredAt)
+        ) : isHeld ? (
+          <span title="A hook has fetched the message, to show it to the agent">held</span>
+        ) : (
+          '–'
+        )}{' '}
         {route && <span className="muted">{route}</span>}
       </td>
       <td className="num">

@@ -76,7 +76,7 @@ export function SchemaForm({ schema, draft, onChange }: FormProps) {
     return <Field name="input" schema={schema} isRequired draft={draft} onChange={onChange} />
   const fields = draft as Record<string, Draft>
   const all = fieldsOf(schema)
-  if (all.length === 0) return <p className="muted">It takes no input.</p>
+  if (all.length === 0) return <p className="muted">This action needs no input.</p>
   return (
     <>
       {all.map(([name, each, isRequired]) => (

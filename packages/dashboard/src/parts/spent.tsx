@@ -17,5 +17,5 @@ export function Spent({ spend }: { spend: Spend | undefined }) {
 function partsOf({ tokens: { input, output, cached }, usd }: Spend): string {
   const count = (value: number): string => value.toLocaleString('en')
   const tokens = `${count(input)} tokens in (${count(cached)} of them cached), ${count(output)} out`
-  return usd === undefined ? `${tokens}; its cost is not told` : `${tokens}; ${usdText(usd)} at list price`
+  return usd === undefined ? `${tokens}; its cost is not known` : `${tokens}; ${usdText(usd)} at list price`
 }

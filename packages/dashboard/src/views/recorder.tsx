@@ -65,7 +65,7 @@ export default function Recorder() {
       <Failure text={tape.why} />
       {tape.isKnown && events.length === 0 ? (
         <Empty title="Nothing was recorded" command="agent-relay events">
-          No event matches. The journal holds all that was decided; loosen the filter, or begin with a message.
+          No event matches. The journal holds every change: loosen the filter, or send a message first.
         </Empty>
       ) : (
         <>
@@ -99,7 +99,7 @@ function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefin
   if (filter.types !== '') return null
   return (
     <p className="bar muted small list-head">
-      Deliveries and other events of the machinery are left out.
+      Deliveries and other minor events are left out.
       <Button className="link" onClick={showAll}>
         Show all
       </Button>

@@ -86,7 +86,7 @@ export default function Runs() {
         {!isStarting && !run && list && id !== '' && <Empty title={`No run ${id} is known`} />}
         {!isStarting && list?.length === 0 && (
           <Empty title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
-            A run is a contract that an agent carries out and answers once.
+            A run is a contract that an agent carries out, with one summary at the end.
           </Empty>
         )}
       </section>

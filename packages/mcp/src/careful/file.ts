@@ -186,7 +186,8 @@ class Draft {
       const left = lstatSync(this.#path, { throwIfNoEntry: false })
       // Removes an old draft, and also one whose time is in the future: the clock was set back after it was written.
       if (left && Math.abs(Date.now() - left.mtimeMs) > draftMsMax) unlinkSync(this.#path)
-      if (performance.now() > until) throw new FileUntouchedError(`another writer left ${this.#path}; remove it`)
+      if (performance.now() > until)
+        throw new FileUntouchedError(`another process left the lock file ${this.#path}; remove it`)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, draftPollMs * (1 + Math.random()))
     }
   }
@@ -201,7 +202,7 @@ class Draft {
 
   /** Renames the draft over the file, which also frees the lock. */
   rename(path: string): void {
-    if (!this.#isOurs()) throw new FileUntouchedError('another writer took its turn; try again')
+    if (!this.#isOurs()) throw new FileUntouchedError('another process of Agent Relay is editing the file; try again')
     renameSync(this.#path, path)
     this.#isGone = true
   }

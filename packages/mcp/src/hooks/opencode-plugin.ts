@@ -123,8 +123,8 @@ export const AgentRelay = async ({ client, directory }) => {
     rest()
   }
 
-  // A message of another agent runs as the person's last one did: else opencode would run it as its default agent, which may edit, though
-  // the person has put the session into a mode that only reads. Undefined where that cannot be found out: then the session is not woken.
+  // The agent and model of the person's last prompt, with which another agent's message is sent. Otherwise opencode would use its default agent,
+  // which may edit although the person has chosen a read-only mode. Undefined if they are unknown: then the session is not woken.
   const lastPrompt = async (id) => {
     const { data } = await client.session.messages({ path: { id } })
     const { agent, model, system, tools, variant } = data.findLast(({ info }) => info.role === 'user').info

@@ -23,7 +23,7 @@ export function hooksQuestion(asked: readonly Editor[]): string {
       : []),
     ...(asking.length > 0
       ? [
-          `- ${listText(asking, 'and')}: its permission questions stand in the relay, too; whoever answers first counts.`,
+          `- ${listText(asking, 'and')}: you can also answer its permission questions in the relay; the first answer counts.`,
         ]
       : []),
     `- Before an edit: is another agent working on that file? The edit waits at most ${hookTimeoutSeconds} s for it.`,

@@ -83,7 +83,8 @@ if [ "$1" = hook ]; then
   'claude UserPromptSubmit 1')
     # The waiter beside the session, or the one that has just woken it, has handed over all messages.
     if [ -e "$beside.woken" ]; then rm -f "$beside.woken"; tell busy; exit 0; fi
-    # So has a daemon that reaches the session itself. A brief that could not be given when the session began goes with the prompt.
+    # A daemon that reaches the session by its own socket has also handed over all messages. A brief that could not be given when the
+    # session began goes with the prompt.
     if { tell busy || has_door; } && [ ! -e "$brief" ]; then exit 0; fi
     ;;
   'claude wait 1' | 'opencode wait '*)

@@ -200,7 +200,9 @@ export class Actions {
     const { action, isDone, ok, code, message, outputJson } = outcome
     if (ok) return { ok: true, action, invocationId, output: JSON.parse(outputJson as string) }
     const error =
-      isDone && code ? { code, message: message ?? '' } : { code: 'timeout' as const, message: 'No longer waited for.' }
+      isDone && code
+        ? { code, message: message ?? '' }
+        : { code: 'timeout' as const, message: 'The caller stopped waiting; action.result has the result later.' }
     return { ok: false, action, invocationId, error }
   }
 

@@ -75,7 +75,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'agents',
     alias: 'agent',
-    text: 'alone, the same as who; for the holder of the workspace key: revoke, retire',
+    text: 'the agents that are connected, as who shows them; with the key of the workspace: revoke, retire',
     isGroup: true,
     load: async () => (await import('./commands/agents.ts')).agents,
   },
@@ -114,7 +114,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'pause',
     args: '<name>',
-    text: 'stop a worker where it is; its messages wait',
+    text: 'pause a worker; its messages wait',
     load: async () => (await import('./commands/workers/workers.ts')).pause,
   },
   {
@@ -126,7 +126,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'interrupt',
     args: '<name>',
-    text: 'stop the turn that a worker is in; it stays, and its messages wait',
+    text: 'stop the current turn of a worker; its program goes on running, and its messages wait',
     load: async () => (await import('./commands/workers/workers.ts')).interrupt,
   },
   {
@@ -138,7 +138,7 @@ export const agentCommands: CatalogRow[] = [
   {
     name: 'retry',
     args: '<name...>',
-    text: 'give workers that have exited their tasks again, or the contracts of runs that have ended',
+    text: 'start exited workers again with their tasks, or ended runs with their contracts',
     load: async () => (await import('./commands/workers/retry.ts')).retry,
   },
 ]
@@ -186,7 +186,7 @@ export const workCommands: CatalogRow[] = [
   {
     name: 'approvals',
     alias: 'approval',
-    text: 'what agents may not do until a person says yes, for all CLIs in one list: list, show',
+    text: 'what agents may do only once a person allows it, for all CLIs in one list: list, show',
     isGroup: true,
     load: async () => (await import('./commands/approvals.ts')).approvals,
   },

@@ -12,19 +12,19 @@ const workspaceCommands: CatalogRow[] = [
   },
   {
     name: 'status',
-    text: 'this workspace and its daemon',
+    text: 'the state of this workspace and its daemon',
     load: async () => (await import('./commands/workspace/status.ts')).status,
   },
   {
     name: 'workspace',
     alias: 'workspaces',
-    text: 'isolated worlds of agents: list, create, open, close, key, remove, policy, share, unshare, hand-over, backup, restore, recover, export, import, prune',
+    text: 'workspaces, each with agents and messages of its own: list, create, open, close, key, remove, policy, share, unshare, hand-over, backup, restore, recover, export, import, prune',
     isGroup: true,
     load: async () => (await import('./commands/workspace/workspace.ts')).workspace,
   },
   {
     name: 'cluster',
-    text: 'the PostgreSQL in which workspaces live that several machines share: status, init, raise, reconcile',
+    text: 'the PostgreSQL server with the workspaces that several machines share: status, init, raise, reconcile',
     isGroup: true,
     load: async () => (await import('./commands/cluster/cluster.ts')).cluster,
   },
@@ -42,7 +42,7 @@ const workspaceCommands: CatalogRow[] = [
   },
   {
     name: 'trust',
-    text: "let runs and workers use what this project's .relay/config.json sets, as it stands now",
+    text: "let runs and workers use the settings of this project's .relay/config.json, as the file is now",
     load: async () => (await import('./commands/workspace/trust.ts')).trust,
   },
 ]
@@ -88,12 +88,12 @@ const careCommands: CatalogRow[] = [
   },
   {
     name: 'doctor',
-    text: 'look for what is wrong here, and say how to fix it',
+    text: 'find what is wrong with this installation, and say how to fix it',
     load: async () => (await import('./commands/doctor/doctor.ts')).doctor,
   },
   {
     name: 'prove',
-    text: 'try on this machine what is promised: kills, a full disk, hostile frames and more, in about a minute',
+    text: 'test on this machine what Agent Relay promises: kills, a full disk, hostile frames and more, in about a minute',
     load: async () => (await import('./commands/prove.ts')).prove,
   },
 ]

@@ -243,7 +243,7 @@ function helloAs(
   if (token !== undefined) return { name, token }
   if (need === 'holder' && key === undefined)
     throw new CommandError(
-      `Not allowed: this takes the key of the workspace, and there is ${missingKey()}`,
+      `Not allowed: this needs the key of the workspace, and there is ${missingKey()}`,
       exitCodes.denied,
     )
   if (name === undefined && need !== 'agent') return { key }
@@ -251,7 +251,7 @@ function helloAs(
   if (key !== undefined) return { name: name ?? me, key, type: name === undefined || name === me ? 'human' : undefined }
   if (name !== undefined) return { name, strict: true }
   throw new CommandError(
-    `Not allowed: to act as ${me}, a person, takes the key, and there is ${missingKey()} Act as an agent: --as NAME`,
+    `Not allowed: acting as ${me}, a person, needs the key, and there is ${missingKey()} Act as an agent: --as NAME`,
     exitCodes.denied,
   )
 }

@@ -124,14 +124,13 @@ export class Replica {
   }
 
   #whyVoid(entry: SharedEntry): string | undefined {
-    if (entry.isBroken || !isLabel(entry.by)) return 'it is no entry, or too long'
+    if (entry.isBroken || !isLabel(entry.by)) return 'its text is malformed or too long'
     const unknown = entry.facts.find((fact) => !isKnownFact(fact))
     if (unknown) return 'it holds a fact of an unknown type'
     const odd = entry.facts.find(malformedField)
     if (odd) return `${malformedField(odd)} of its ${odd.type} is malformed`
     if (entry.mark.startsWith(administratorMark)) return undefined
-    if (entry.writes && !coversChangedKeys(entry.writes, entry.facts))
-      return 'it does not name everything that it changes'
+    if (entry.writes && !coversChangedKeys(entry.writes, entry.facts)) return 'its list of conflict keys is incomplete'
     const objection = this.#objection(entry)
     return objection && objectionText(objection, entry.machine)
   }

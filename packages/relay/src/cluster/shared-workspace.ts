@@ -58,7 +58,7 @@ export class SharedWorkspace implements Engine {
     const { store, hub, clock, ids, localWorld, onTrouble } = parts
     const world = worldWithOtherMachines(localWorld, otherMachines)
     this.#replica = new Replica(store, hub, ({ seq, machine: other, why }) =>
-      onTrouble(new Error(`entry ${seq} of the machine ${other} in "${parts.name}" counts for nothing: ${why}`)),
+      onTrouble(new Error(`entry ${seq} of machine ${other} in "${parts.name}" is ignored: ${why}`)),
     )
     // Entries get their times from the workspace's clock. Timeouts use this computer's clock, because they are about the network.
     const replica = this.#replica

@@ -145,7 +145,8 @@ export function delegationText({ agent, for: whom, tools, pattern }: Delegation)
 }
 
 function choicesText({ choices, questions }: ApprovalRow): string {
-  if (questions) return `It asks, and a yes is no answer. ${questions.map(questionText).join(' ')}`
+  if (questions)
+    return `The agent asks a question: allowing it is not an answer. ${questions.map(questionText).join(' ')}`
   if (choices.length === 0) return 'Its choices could not be read: answer it at the terminal of the agent.'
   return `Its choices: ${choices.map(({ id, label }) => (label === undefined ? id : `${id} (${label})`)).join(', ')}`
 }

@@ -42,12 +42,12 @@ export function troublesOf({ name, stopped, cutOff, queued, voids = [], isUnjudg
     })
   if (isUnjudged)
     found.push({
-      text: `In ${name}, machines are believed without being judged: it was shared by an older version.`,
+      text: `In ${name}, entries of other machines are accepted unchecked: an older version shared it.`,
       fix: `agent-relay cluster raise ${name}, by whoever administers the database`,
     })
   for (const { seq, machine, why } of voids)
     found.push({
-      text: `In ${name}, entry ${seq} of the machine ${machine} counts for nothing: ${why}.`,
+      text: `In ${name}, entry ${seq} of machine ${machine} is ignored: ${why}.`,
       fix: `agent-relay machine revoke ${machine}`,
     })
   return found
@@ -59,7 +59,7 @@ export function troubleTexts(trouble: SharedTrouble): string[] {
 
 function cutOffText(name: string, { place, why, since, isLasting }: ClusterOutage): string {
   const last = since === undefined ? 'It has not answered since the daemon started' : `It answered last at ${since}`
-  const here = 'What has come here can be read, and nothing can be sent; it goes on by itself'
+  const here = 'Messages that are already on this machine can be read; none can be sent. It continues by itself'
   if (isLasting) return `The server of "${name}" cannot be used (${place}): ${why} ${last}. ${here} once that is done.`
   return `"${name}" cannot be reached at ${place} (${why}). ${last}. ${here} once the server answers.`
 }

@@ -225,7 +225,11 @@ export class ClaudeSessions implements ProgramSource {
     if (!program) return
     if (program.waitingTexts >= waitingTextsMax) {
       // The session is told once that it sends too much, until all waiting texts are sent.
-      if (!program.hasTooManyTexts) void this.#replyTo(program, 'Not sent: too much at once. What came before is sent.')
+      if (!program.hasTooManyTexts)
+        void this.#replyTo(
+          program,
+          `Not sent: ${waitingTextsMax} of your messages already wait. They will be sent; send this one again later.`,
+        )
       program.hasTooManyTexts = true
       return
     }

@@ -79,7 +79,7 @@ export async function sendLastWords(dispatch: Dispatch, session: Session, { turn
   if (refusedForNow[0]) throw refusedForNow[0]
 }
 
-const clippedMark = ' … (the rest stands in its terminal)'
+const clippedMark = ' … (the rest is in its terminal)'
 
 function clipped(words: string): string {
   if (Buffer.byteLength(words) <= limits.bodyBytesMax) return words

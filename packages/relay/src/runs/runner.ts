@@ -73,7 +73,7 @@ export class Runner {
     late.cancel()
     // A stopping daemon writes nothing more: the next daemon finds the run and records its end.
     if (this.#isClosing || !ledger.isRunning(run.id)) return
-    await ledger.end(run.id, reason ?? 'It ended without a word.')
+    await ledger.end(run.id, reason ?? 'It ended without a reason.')
   }
 
   /** Resolves when the run is no longer carried out, with the reason if nobody asked it to end. */

@@ -31,13 +31,14 @@ export function checkWorkerStart(request: WorkerRequest, options: StartCheckOpti
   const isReachable = control === 'pty' || harness.acp?.mcp !== 'http' || hasHttp
   const notes = [
     added.length > 0 && !config?.isTrusted && `${config?.path} adds arguments, but is not trusted: agent-relay trust`,
-    bringsOwn && 'Its arguments bring MCP servers of their own: the relay was not added to them.',
+    bringsOwn &&
+      'The arguments name MCP servers of their own, so the relay was not added: the worker has no tools of the relay.',
     !isReachable &&
-      `${cli} takes MCP servers over HTTP alone, and this daemon serves none: it has no tools of the relay.`,
+      `${cli} takes MCP servers over HTTP alone, and this daemon has no HTTP port: the worker has no tools of the relay.`,
     control === 'acp' &&
       command.length > 0 &&
       model !== undefined &&
-      'ACP has no word for a model: name it in the command.',
+      'A model cannot be chosen over ACP: name the model in the command.',
   ]
   const note = notes.filter((each) => each !== false).join(' ') || undefined
   const isInjected = harness.hasMcp && !bringsOwn && isReachable

@@ -121,10 +121,14 @@ export class Supervisor implements WorkerRuntime {
 
   whyNotContinue({ cli, args = [], control, conversation }: WorkerRow): string | undefined {
     const harness = this.#harnessOf(cli)
+    if (control !== 'acp' && !harness?.canContinue)
+      return `the relay knows no way to have ${cli} continue a conversation`
     if (control !== 'acp' && !harness?.canContinue?.(args))
-      return `the relay cannot ask ${cli} for it, started as it was`
+      return `${cli} cannot continue a conversation that was started with these arguments`
     const form = conversationIdPattern(harness, control)
-    return form?.test(conversation ?? '') === false ? `${cli} has named none that it could open again` : undefined
+    return form?.test(conversation ?? '') === false
+      ? `${cli} has reported no conversation that it could open again`
+      : undefined
   }
 
   wake(): void {

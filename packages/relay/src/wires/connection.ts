@@ -222,7 +222,13 @@ export class Connection {
     if (this.#watches.has(id))
       return this.#refuse(id, refusal('frame.invalid', { why: 'this id is being watched already' }))
     if (this.#watches.size >= watchesMax)
-      return this.#refuse(id, refusal('input.invalid', { operation: op, why: `${watchesMax} watches stand already` }))
+      return this.#refuse(
+        id,
+        refusal('input.invalid', {
+          operation: op,
+          why: `this connection has ${watchesMax} watches already, the maximum`,
+        }),
+      )
     const type = op === 'inbox.follow' ? 'DELIVER' : 'EVENT'
     const sink: Sink = {
       isReady: this.#writer.isReady,

@@ -146,7 +146,7 @@ function mountOwnerMetrics(app: Hono<HttpEnv>, { connections, ownerMetrics }: Ht
 /** Serves the metrics of a workspace to the holder of its key only, since they are about every agent. */
 async function serveMetrics(c: Context<HttpEnv>): Promise<Response> {
   const { dispatch, key } = c.var.principal
-  if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics take the key of the workspace.' })
+  if (key === undefined) throw new RefusalError('auth.denied', { why: 'the metrics need the key of the workspace.' })
   return metricsResponse(await collectMetrics([dispatch.workspace], dispatch.daemon))
 }
 

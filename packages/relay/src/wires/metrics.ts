@@ -70,13 +70,7 @@ async function workspaceMetrics(
   const runs = store.view.runs.running().length
   const files = Object.entries(fileBytes?.(name) ?? {})
   return [
-    singleSample(
-      'messages',
-      'counter',
-      'Messages that were ever stored, also those that were pruned.',
-      '_total',
-      messages,
-    ),
+    singleSample('messages', 'counter', 'Messages that were ever stored, including pruned ones.', '_total', messages),
     singleSample(
       'entries',
       'counter',
@@ -89,15 +83,15 @@ async function workspaceMetrics(
       samples: [...buckets, ['_sum', {}, sumSeconds], ['_count', {}, below]],
     },
     singleSample('agents', 'gauge', 'Agents that are registered.', '', store.queries.agentCount()),
-    singleSample('sessions', 'gauge', 'Connections that act here.', '', sessions.size),
+    singleSample('sessions', 'gauge', 'Live sessions in this workspace.', '', sessions.size),
     {
       ...{ name: 'workers', type: 'gauge', help: 'Programs that run for agents, by their status.' },
       samples: [...states].map(([status, count]): Sample => ['', { status }, count]),
     },
-    singleSample('approvals', 'gauge', 'Approvals that somebody waits for.', '', store.view.approvals.open().length),
-    singleSample('runs', 'gauge', 'Contracts that are being carried out.', '', runs),
+    singleSample('approvals', 'gauge', 'Open approvals.', '', store.view.approvals.open().length),
+    singleSample('runs', 'gauge', 'Runs in progress.', '', runs),
     {
-      ...{ name: 'file_bytes', type: 'gauge', unit: 'bytes', help: 'What its files take on the disk.' },
+      ...{ name: 'file_bytes', type: 'gauge', unit: 'bytes', help: "Size of the workspace's files on disk." },
       samples: files.map(([file, bytes]): Sample => ['', { file }, bytes]),
     },
     ...sharedMetrics(workspace),
@@ -109,7 +103,7 @@ function sharedMetrics({ engine, outbox }: DaemonCallScope['workspace']): Metric
   const { replicaLagMs } = engine
   if (replicaLagMs === undefined) return []
   const lag =
-    "Since this machine's copy of the shared workspace was last known to hold everything that the database has, or since the workspace was opened here."
+    "Time since this machine's copy of the shared workspace was last known to hold everything that the database has, or since the workspace was opened here."
   const waiting = 'Messages that wait on this machine and are not in the shared workspace yet.'
   return [
     singleSample('replica_lag_seconds', 'gauge', lag, '', replicaLagMs / 1_000, 'seconds'),
@@ -122,8 +116,8 @@ function daemonMetrics({ version, uptimeMs, lag }: DaemonCallScope['daemon']): M
   // The label is not `quantile`, which OpenMetrics reserves for summaries.
   const lags = Object.entries({ '50': p50, '99': p99, '100': max })
   return [
-    { name: 'build', type: 'info', help: 'The daemon.', samples: [['_info', { version }, 1]] },
-    singleSample('uptime_seconds', 'gauge', 'Since the daemon started.', '', uptimeMs() / 1_000, 'seconds'),
+    { name: 'build', type: 'info', help: 'Version of the daemon.', samples: [['_info', { version }, 1]] },
+    singleSample('uptime_seconds', 'gauge', 'Time since the daemon started.', '', uptimeMs() / 1_000, 'seconds'),
     singleSample('resident_bytes', 'gauge', 'Memory of the daemon.', '', process.memoryUsage.rss(), 'bytes'),
     {
       ...{ name: 'event_loop_lag_seconds', type: 'gauge', unit: 'seconds' },

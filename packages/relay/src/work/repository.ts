@@ -86,8 +86,8 @@ export async function pathInCheckout(git: Git, { top, head }: CheckoutState, dir
 export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
   const [name] = await git.repositoryFilters(top)
   if (name === undefined) return
-  const how = 'only what stands in your own configuration is (git config --global)'
-  throw noWorktree(top, `its .git/config names the filter ${name}, which is not run for a worker; ${how}`)
+  const how = 'only filters of your own configuration run (git config --global)'
+  throw noWorktree(top, `its .git/config names the filter ${name}, which does not run for a worker; ${how}`)
 }
 
 /** Returns the paths of submodules in the checkout's index. */

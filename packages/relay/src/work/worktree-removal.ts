@@ -72,7 +72,7 @@ export async function discardWorktree(git: Git, left: LeftWorktree): Promise<End
   }
   await dropBranch(git, worktree)
   const isLeft = (await branchTip(git, worktree)) !== undefined
-  return isLeft ? { kept: `of it only its branch is left. To remove that: git branch -D ${worktree.branch}` } : {}
+  return isLeft ? { kept: `only its branch is left. To remove the branch: git branch -D ${worktree.branch}` } : {}
 }
 
 /** Refuses a worktree whose path or branch the daemon would not give to a worker's worktree. */
@@ -195,8 +195,8 @@ async function recordsInside(git: Git, { repository, path }: Worktree): Promise<
 }
 
 function brokenLinkError({ repository, path }: Worktree): Error {
-  const how = `To have git write it again: git -C ${repository} worktree repair ${path}`
-  return new Error(`its .git is not the file that leads to what git knows of it. ${how}`)
+  const how = `To have git write that file again: git -C ${repository} worktree repair ${path}`
+  return new Error(`its file .git does not name git's own folder about this worktree. ${how}`)
 }
 
 function keptText({ unmerged, uncommittedCount, operation }: WorktreeChanges): string {

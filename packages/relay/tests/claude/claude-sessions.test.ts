@@ -141,7 +141,7 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     const id = await bob.send('work-ab', 'hello')
     await until(async () => (await bob.agent('work-ab'))?.notReached !== undefined)
     expect(await bob.agent('work-ab')).toMatchObject({
-      notReached: 'held until its person lets it in',
+      notReached: 'its session holds the message until its person accepts it',
       reached: 'not now',
     })
     expect((await bob.receipt(id))?.state).toBe('stored')
@@ -157,12 +157,12 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     await isThere('no')
     await isThere('later')
     const ids = [await bob.send('no', 'hello'), await bob.send('later', 'hello')]
-    await until(async () => (await bob.agent('no'))?.notReached === 'refused by a setting of its session')
+    await until(async () => (await bob.agent('no'))?.notReached === 'a setting of its session refuses messages')
     await until(async () => (await bob.agent('later'))?.notReached !== undefined)
     session.expire()
     for (const id of ids) expect((await bob.receipt(id))?.state).toBe('stored')
     expect((await bob.agent('no'))?.unread).toBe(1)
-    const why = 'refused by a setting of its session'
+    const why = 'a setting of its session refuses messages'
     expect(await bob.told('no', 'again')).toMatchObject({ away: [], notReached: [{ name: 'no', why }] })
   })
 
@@ -170,9 +170,12 @@ describe.skipIf(process.platform !== 'linux')('a session that a person started',
     const session = await world.begin({ isUnasked: true })
     await isThere('work-ab')
     const id = await bob.send('work-ab', 'hello')
-    await until(async () => (await bob.agent('work-ab'))?.notReached === 'held until its person lets it in')
+    await until(
+      async () =>
+        (await bob.agent('work-ab'))?.notReached === 'its session holds the message until its person accepts it',
+    )
     session.deny()
-    await until(async () => (await bob.agent('work-ab'))?.notReached === 'its person did not let it in')
+    await until(async () => (await bob.agent('work-ab'))?.notReached === 'its person did not accept the message')
     expect((await bob.receipt(id))?.state).toBe('stored')
     expect(session.given).toEqual([])
   })

@@ -18,7 +18,7 @@ afterAll(() => world.close())
 const run = (...args: string[]) => world.run(args, { cwd })
 
 test('claimed by hand, listed, denied to another, and dropped by a person', async () => {
-  expect(await run('claims')).toMatchObject({ code: 0, stderr: expect.stringContaining('Nobody has a file in hand.') })
+  expect(await run('claims')).toMatchObject({ code: 0, stderr: expect.stringContaining('No file is claimed.') })
   const added = await run('claims', 'add', 'a.txt', 'sub/../sub/b.txt', '--as', 'Ada')
   expect(added.stdout).toBe('Ada has claimed a.txt for 10 minutes.\nAda has claimed sub/b.txt for 10 minutes.\n')
   expect((await run('claims')).stdout).toMatch(/^AGENT +FILE .*\nAda +a\.txt +now +in 10 min +hand\nAda +sub\/b\.txt /)

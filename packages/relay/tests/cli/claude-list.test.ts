@@ -19,7 +19,7 @@ test('by a flag, never by itself', async () => {
   await install('--claude-list', '--dry-run')
   expect(may()).toBe(false)
   const { stderr } = await install('--claude-list')
-  expect(stderr).toContain("stand in Claude Code's own list from now on")
+  expect(stderr).toContain("Claude Code's own list shows the relay's agents from now on")
   expect(may()).toBe(true)
   await install()
   expect(may()).toBe(true)

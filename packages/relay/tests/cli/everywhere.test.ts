@@ -104,7 +104,7 @@ test('events at a terminal are what was done; --all brings the deliveries too, a
   const main = await world.run(['events', '--limit', '200'], atTerminal)
   expect(main.stdout).toContain('Did it arrive?')
   expect(main.stdout).not.toMatch(/offered to/)
-  expect(main.stderr).toContain('With them: agent-relay events --all')
+  expect(main.stderr).toContain('To see them: agent-relay events --all')
   const all = await world.run(['events', '--all', '--limit', '200'], atTerminal)
   expect(all.stdout).toMatch(/offered to Ann/)
   expect(all.stderr).not.toContain('events --all')

@@ -112,7 +112,7 @@ test('an agent may not: it takes the key', async () => {
   writeFileSync(credentials, '{"workspaces":{}}')
   const { code, stdout, stderr } = await world.run(['workspace', 'export', '--as', 'Ann'])
   writeFileSync(credentials, keys)
-  expect([code, stdout, stderr]).toEqual([77, '', expect.stringContaining('takes the key of the workspace')])
+  expect([code, stdout, stderr]).toEqual([77, '', expect.stringContaining('needs the key of the workspace')])
 })
 
 describe('import', () => {

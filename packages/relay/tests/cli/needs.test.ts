@@ -92,7 +92,9 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   ])
   const shown = await world.run(['needs'])
   expect(shown.stdout).toMatch(/ Fixer +has failed +Fix it\. · the daemon was restarted +failed:wk_/)
-  expect(shown.stdout).toContain('its conversation is lost: the relay cannot ask plain for it, started as it was')
+  expect(shown.stdout).toContain(
+    'its conversation is lost: the relay knows no way to have plain continue a conversation',
+  )
   expect(shown.stderr).toMatch(/agent-relay retry (Fixer --continue|Plain) {2}·/)
   const who = await world.run(['who'])
   expect(who.stdout).toMatch(/^Fixer .*failed: the daemon was restarted/m)
@@ -101,7 +103,7 @@ test('what a killed daemon took along, with how to go on; not what its person ha
   expect(await world.run(['retry', 'Plain', '--continue'])).toEqual({
     ...{ code: 1, stdout: '' },
     stderr:
-      'Worker "Plain" cannot go on with its conversation: the relay cannot ask plain for it, started as it was. To give it its task from the beginning: agent-relay retry Plain\n',
+      'Worker "Plain" cannot go on with its conversation: the relay knows no way to have plain continue a conversation. To give it its task from the beginning: agent-relay retry Plain\n',
   })
   await world.run(['retry', 'Fixer', '--continue'])
   expect(conversation()?.slice(1)).toEqual(['--resume', id])

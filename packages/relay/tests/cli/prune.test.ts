@@ -15,7 +15,7 @@ let folder: string
 
 const exported = async (...args: string[]): Promise<string> => {
   const { code, stdout, stderr } = await world.run(['workspace', 'export', ...args])
-  expect([code, stderr]).toEqual([0, archives().length === 0 ? '' : expect.stringContaining('was pruned')])
+  expect([code, stderr]).toEqual([0, archives().length === 0 ? '' : expect.stringContaining('were pruned')])
   return stdout
 }
 const eventsOf = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Event]))
@@ -47,10 +47,13 @@ test('it must be said how old, in a unit', async () => {
 test('a dry run says what would go, and changes nothing', async () => {
   const before = await exported('--events')
   const { code, stdout } = await prune('--older', '0s', '--dry-run')
-  expect([code, stdout]).toEqual([0, expect.stringMatching(/^Would go: 20 messages .* Nothing was changed\.\n$/)])
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^Would be archived: 20 messages .* Nothing was changed\.\n$/),
+  ])
   expect(await exported('--events')).toBe(before)
   expect(archives()).toEqual([])
-  expect((await prune('--older', '90d')).stdout).toBe('Nothing in workspace app is that old and over.\n')
+  expect((await prune('--older', '90d')).stdout).toBe('Workspace app has no finished events that old.\n')
 })
 
 test('nothing is deleted unasked', async () => {
@@ -86,8 +89,8 @@ test('search and status know what is left; events say what is missing', async ()
   expect((await world.json<{ messages: unknown[] }>(['search', 'one'])).messages).toEqual([])
   expect((await world.json<{ messages: number }>(['status'])).messages).toBe(3)
   const { stderr } = await world.run(['events', '--since', '0', '--limit', '3'])
-  expect(stderr).toContain('was pruned')
-  expect((await world.run(['events', '--limit', '1'])).stderr).not.toContain('was pruned')
+  expect(stderr).toContain('were pruned')
+  expect((await world.run(['events', '--limit', '1'])).stderr).not.toContain('were pruned')
 })
 
 test('what was pruned is read by the same commands, also where its writing was cut off', async () => {
@@ -151,11 +154,11 @@ test('the policy says how long what is over is kept, until it keeps it for ever'
   const policy = (...args: string[]) => world.run(['workspace', 'policy', ...args])
   for (const wrong of ['1h', '0d', 'off', '90'])
     expect(await policy('set', '--keep', wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('forever') })
-  expect((await policy('set', '--keep', '90d')).stdout).toContain('90d: what is over and older')
-  expect((await policy('get')).stdout).toContain('90d: what is over and older')
-  expect((await world.run(['status'])).stdout).toContain('90d: what is over and older')
+  expect((await policy('set', '--keep', '90d')).stdout).toContain('90d: finished events older')
+  expect((await policy('get')).stdout).toContain('90d: finished events older')
+  expect((await world.run(['status'])).stdout).toContain('90d: finished events older')
   expect((await policy('set', '--claims', 'warn')).stdout).toContain('90d')
-  expect((await policy('set', '--keep', 'forever')).stdout).toContain('forever: nothing goes')
+  expect((await policy('set', '--keep', 'forever')).stdout).toContain('forever: events stay')
   expect((await world.run(['status'])).stdout).not.toContain('keep')
 })
 

@@ -160,7 +160,7 @@ describe("a project's own settings", () => {
     const trusted = await world.run(['trust', '--yes'])
     expect(trusted).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/config\.json is trusted as it stands now/),
+      stdout: expect.stringMatching(/config\.json is trusted with its present content/),
     })
     expect(trusted.stderr).toMatch(
       /model: openai-compatible project-model[\s\S]*MCP server files runs: .*project-server\.mjs/,

@@ -26,7 +26,7 @@ afterEach(() => world.close())
 const printed = async (...args: string[]) => (await world.run(args)).stdout
 
 test('a run of a model, and a worker that tells its cost', async () => {
-  expect(await world.run(['spend'])).toMatchObject({ code: 0, stdout: '', stderr: /^Nothing is known yet/ })
+  expect(await world.run(['spend'])).toMatchObject({ code: 0, stdout: '', stderr: /^No spending is known yet/ })
   expect(await printed('runs')).not.toContain('SPENT')
   model.script((asked) => ({ ...completes('Done.')(asked), tokens: 61_000 }))
   expect(await world.run(['runs', 'start', '--contract', 'Do it.', '--wait'])).toMatchObject({ code: 0 })

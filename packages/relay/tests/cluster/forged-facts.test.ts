@@ -166,7 +166,7 @@ test('an author whose name is no line makes it void, and is not repeated', async
   const before = rows()
   for (const by of ['notes:x\ny', `notes:${'x'.repeat(1_000_000)}`])
     await forge([{ type: 'channel.created', channel: '#new' }], by)
-  expect(voids().map(({ why }) => why)).toEqual(Array(2).fill('it is no entry, or too long'))
+  expect(voids().map(({ why }) => why)).toEqual(Array(2).fill('its text is malformed or too long'))
   expect(rows()).toEqual(before)
 })
 
@@ -194,7 +194,7 @@ test('without all that it changes it changes no row: whoever decides at that mom
   for (const writes of [[], 'note'] as const) await forge(changing, 'agent-relay', writes)
   const told = voids()
   expect(told.length).toBe(2 * changing.length)
-  expect(new Set(told.map(({ why }) => why))).toEqual(new Set(['it does not name everything that it changes']))
+  expect(new Set(told.map(({ why }) => why))).toEqual(new Set(['its list of conflict keys is incomplete']))
   expect(rows()).toEqual(before)
 })
 

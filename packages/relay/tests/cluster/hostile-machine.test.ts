@@ -156,7 +156,7 @@ test('what it may not write is done nowhere and stops nobody, also after a resta
   const listed = workspaces.find(({ name }) => name === workspace)
   expect(listed?.voids?.[0]).toMatchObject(last)
   expect(listed && troubleTexts(listed)[0]).toMatch(
-    /^In team, entry \d+ of the machine rogue counts for nothing: id of its message.created is malformed\.$/,
+    /^In team, entry \d+ of machine rogue is ignored: id of its message.created is malformed\.$/,
   )
   await ada.leaves()
   await laptop.stop()
@@ -184,8 +184,8 @@ test('what it hides from the database, and what is too long to read, counts for 
     await until(async () => (await storeOf(machine)).journal.voidEntries(99).length === before + 5)
   const voids = (await storeOf(box)).journal.voidEntries(5)
   expect(voids.map(({ why }) => why)).toEqual([
-    'it is no entry, or too long',
-    ...Array.from({ length: 4 }, () => 'it does not name everything that it changes'),
+    'its text is malformed or too long',
+    ...Array.from({ length: 4 }, () => 'its list of conflict keys is incomplete'),
   ])
   expect((await storeOf(box)).view.lastNumber('#mine')).toBeUndefined()
 })

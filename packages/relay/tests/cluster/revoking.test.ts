@@ -119,7 +119,7 @@ test('what another machine may ask of this one is said here, listed, and taken b
   const has = (words: string) => expect.stringContaining(words)
   expect(await says()).toEqual([0, 'No other machine may ask anything of this one.\n'])
   expect(await says('box')).toEqual([2, has('approve, release')])
-  expect(await says('box', 'everything')).toEqual([2, has('There is: approve, release')])
+  expect(await says('box', 'everything')).toEqual([2, has('There are: approve, release')])
   expect(await says('desk', 'approve')).toEqual([1, has('There is no machine desk')])
   expect(await says('laptop', 'approve')).toEqual([1, has('is this machine')])
   expect(membership(laptop).allows).toBeUndefined()
@@ -206,7 +206,7 @@ test('an invitation that was used, is too old, was withdrawn or is for another n
   }
   const over = [77, expect.stringContaining('was used before, has been replaced by a newer one, or is older')]
   const line = await invite('box')
-  const asOther = [78, expect.stringContaining('as box. It can be let in again there under that name')]
+  const asOther = [78, expect.stringContaining('as box. It can join again under that name')]
   expect(await says(box, await invite('other'))).toEqual(asOther)
   // The name is the role's, and the role has the password.
   const named = { ...parseInvitation(line), user: membership(laptop).user }

@@ -238,7 +238,7 @@ test('where the database does not answer, what is there can be read, and a send 
       () => false,
     ),
   )
-  await until(async () => (await laptop.run(['outbox', ...team])).stderr.includes('Nothing waits here'))
+  await until(async () => (await laptop.run(['outbox', ...team])).stderr.includes('No message waits here'))
   await settled()
   const history = await present('bob').call('message.list', { conversation: '@bob,pat' })
   expect(history.messages.map(({ body }) => body)).toEqual(['hello', 'second'])

@@ -118,7 +118,7 @@ describe('a conversation', () => {
     world.says('first', 'x'.repeat(300_000))
     const heard: InboxMessage[] = []
     await until(async () => heard.push(...(await world.taken(ada))) === 1)
-    expect(heard[0]?.body).toMatch(/^x+ … \(the rest stands in its terminal\)$/)
+    expect(heard[0]?.body).toMatch(/^x+ … \(the rest is in its terminal\)$/)
     await world.send('Ada', 'codex', 'two')
     await until(() => world.turns.length === 2)
     world.says('first', 'a\u0000b')

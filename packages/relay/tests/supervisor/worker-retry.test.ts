@@ -90,7 +90,7 @@ test('an agent that speaks ACP is spoken to so again', async () => {
   const going = world.lead.call('worker.retry', { name: 'Dee', continue: true })
   await expect(going).rejects.toMatchObject({
     code: 'worker.no-conversation',
-    message: expect.stringContaining('acp has named none that it could open again'),
+    message: expect.stringContaining('acp has reported no conversation that it could open again'),
   })
   expect((await retry('Dee')).worker).toMatchObject({ control: 'acp', cli: 'acp' })
   await release('Dee')

@@ -139,7 +139,9 @@ test('arguments that bring MCP servers of their own are left as they are', async
   writeFileSync(config, '{"mcpServers":{}}')
   const own = { name: 'Jim', cli: 'scripted', command, args: ['--mcp-config', config] }
   const { note } = await spawn(own)
-  expect(note).toBe('Its arguments bring MCP servers of their own: the relay was not added to them.')
+  expect(note).toBe(
+    'The arguments name MCP servers of their own, so the relay was not added: the worker has no tools of the relay.',
+  )
   await world.lead.call('worker.release', { name: 'Jim' })
 })
 

@@ -63,7 +63,7 @@ interface Wire {
 const denied = (id: string, why: string) =>
   `Approval ${id} is for a person to answer, on the page or at a terminal: ${why}.`
 const undelegated = (name: string, id: string) => denied(id, `the agent ${name} has no delegation for it`)
-const inside = (name: string) => `it was asked from inside the processes of the agent ${name}`
+const inside = (name: string) => `the calling process belongs to the agent ${name}`
 
 /** By programs, which an agent's token opens: for its hirer under a delegation. */
 const forPrograms = (give: (name: string, each: Opened, choice?: string) => Promise<string>): Wire => ({

@@ -122,7 +122,7 @@ test('filters of the repository, of its submodules and of files that its configu
   }
   const planned = await keeper.plan({ name: 'Ann', directory: repository })
   setTraps()
-  await expect(make()).rejects.toThrow('its .git/config names the filter a=b, which is not run for a worker')
+  await expect(make()).rejects.toThrow('its .git/config names the filter a=b, which does not run for a worker')
   write(repository, '.relay/config.json', JSON.stringify({ worktree: { submodules: ['lib'] } }))
   trustConfig(projectConfig(repository, join(root, 'data')) as ProjectConfigFile, join(root, 'data'))
   const { worktree, cwd } = planned

@@ -200,7 +200,7 @@ describe('a worker that puts a link', () => {
         renameSync(join(path, '.git'), join(elsewhere, 'git'))
         symlinkSync(join(elsewhere, 'git'), join(path, '.git'))
       },
-      '.git is not the file that leads to',
+      'its file .git does not name',
     ],
   ]
   test.each(linked)('%s: nothing is removed or written where it leads', async (_, put, why) => {

@@ -143,7 +143,7 @@ export class ReconnectingLink {
     if (this.#welcome && this.#welcome.workspaceId !== welcome.workspaceId) {
       void link.close()
       // Does not go on with another workspace: the calls, token and entry numbers of this client belong to the former one.
-      this.#onAttemptFailed(new ConnectionError('another workspace answers where ours was', { retry: false }))
+      this.#onAttemptFailed(new ConnectionError('a different workspace now answers at this address', { retry: false }))
       return
     }
     clearTimeout(this.#absenceTimer)

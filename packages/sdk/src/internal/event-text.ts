@@ -105,7 +105,7 @@ const texts: { [Name in TextName]: EventTextMaker<Name> } = {
   'agent.token-issued': (of) => `${of('agent')} gets a new token`,
   'agent.tokens-revoked': (of, { by }) => `${of('agent')} loses its tokens: revoked by ${by}`,
   'agent.retired': (of, { by }) => `${of('agent')} is retired by ${by}`,
-  'agent.homed': (of) => `${of('agent')} is at home on ${of('machine')} now`,
+  'agent.homed': (of) => `${of('agent')} belongs to the machine ${of('machine')} now`,
   'agent.briefed': (of) => `${of('agent')} is briefed (${of('after')}): ${of('text')}`,
   'action.registered': (of) => `${of('provider')} offers ${of('name')}`,
   'action.withdrawn': (of) => `${of('provider')} no longer offers ${of('name')}`,
@@ -141,7 +141,7 @@ const texts: { [Name in TextName]: EventTextMaker<Name> } = {
     const who = fact.asker === undefined ? by : of('asker')
     return `${who} answers ${whose}:${what}${fact.words === undefined ? '' : `, "${of('words')}"`} ${under}`
   },
-  'need.dismissed': (of) => `${of('agent')} is done with ${of('key')}`,
+  'need.dismissed': (of) => `${of('agent')} dismisses ${of('key')}`,
   'notice.asked': (of) => `${of('asker')} asks to be told of ${of('agent')}: ${of('when')}`,
   'notice.ended': (of) => `${of('asker')} no longer waits to be told of ${of('agent')} (${of('when')}): ${of('why')}`,
   'spend.noted': (of, { fact }) =>

@@ -41,7 +41,7 @@ const table = {
   RELAY_AGENT_TYPE: { what: '`agent` or `human`', otherwise: '`agent`', readBy: 'the MCP server' },
   RELAY_AGENT_TOKEN: {
     what: 'the token that proves the name',
-    otherwise: 'a name that nobody has is taken',
+    otherwise: 'a name that no agent has yet is registered',
     readBy: 'commands, the MCP server, hooks',
   },
   RELAY_STRICT_AGENT_NAME: {
@@ -85,7 +85,7 @@ const table = {
     readBy: 'the daemon',
   },
   RELAY_METRICS_EXPORT: {
-    what: '`otlp`: metrics go to a collector of OpenTelemetry, where the `OTEL_EXPORTER_OTLP_` variables say, else to port 4318 of this machine',
+    what: '`otlp`: metrics go to a collector of OpenTelemetry, at the address in the `OTEL_EXPORTER_OTLP_` variables, else at port 4318 of this machine',
     otherwise: 'they go nowhere; `/metrics` answers',
     readBy: 'the daemon',
   },
@@ -110,32 +110,32 @@ const table = {
     readBy: 'runs of the harness `loop`',
   },
   RELAY_WORKER: {
-    what: 'marks all that a worker has started, for the sweep at its end',
+    what: 'marks all processes that a worker has started, so that they can be ended with it',
     otherwise: 'the program is nobody’s worker',
     readBy: 'the daemon, hooks, `agent-relay merge`',
     isInternal: true,
   },
   RELAY_HOST: {
-    what: 'the process of the CLI whose hook it is',
+    what: 'the process id of the CLI that runs the hook',
     otherwise: 'the parent process',
     readBy: 'hooks',
     isInternal: true,
   },
   RELAY_NOTES: {
-    what: 'where a hook leaves what it could not tell a daemon',
+    what: 'the folder for reports of hooks that no daemon has received',
     otherwise: '`hooks/spool` in the data directory',
     readBy: 'hooks',
     isInternal: true,
   },
   RELAY_STANDBY: {
-    what: 'what a host has said while no daemon ran',
+    what: 'the `initialize` request of the editor, which the launcher has answered because no daemon ran',
     otherwise: 'a daemon runs',
     readBy: 'the MCP server',
     isInternal: true,
   },
   RELAY_HEARD: {
-    what: 'the line at which the launcher has handed over',
-    otherwise: 'the server hears all lines by itself',
+    what: 'the first line of input from the editor that the launcher has read and not answered',
+    otherwise: 'the launcher has read no such line',
     readBy: 'the MCP server',
     isInternal: true,
   },

@@ -31,19 +31,20 @@ export async function identifyProcess(
   { process: pid, ticket }: ProcessClaim,
   agents: AgentProcesses,
 ): Promise<CallerIdentity> {
-  if (pid === undefined) return { why: 'a program asks, which says nothing of itself' }
+  if (pid === undefined) return { why: 'the calling program does not say which process it is' }
   const place = await placeOfProcess(pid, ticket)
-  if (!place) return { why: 'it cannot be told which process asks' }
+  if (!place) return { why: 'the calling process could not be identified' }
   const known = agents()
   const nearest = place.ancestry.find((each) => known.has(each))
   if (nearest !== undefined) return { inside: known.get(nearest) as AgentProcess }
-  if (place.isDetached) return { why: 'the process that asks has cut itself off from what started it', isOutside: true }
-  return place.hasTerminal ? { surface: 'terminal' } : { why: 'the process that asks has no terminal', isOutside: true }
+  if (place.isDetached)
+    return { why: 'the calling process has detached itself from the process that started it', isOutside: true }
+  return place.hasTerminal ? { surface: 'terminal' } : { why: 'the calling process has no terminal', isOutside: true }
 }
 
 export async function identifyCaller(session: Session, agents: AgentProcesses): Promise<CallerIdentity> {
   if (session.standing.isPage) return { surface: 'page' }
-  if (session.standing.door !== 'owner') return { why: 'over the network only the page is a person' }
+  if (session.standing.door !== 'owner') return { why: 'over the network, only the page counts as a person' }
   return identifyProcess(session, agents)
 }
 
@@ -63,6 +64,6 @@ export async function assertPerson(
 }
 
 export function whyNoPerson(speaker: Exclude<CallerIdentity, { surface: unknown }>): string {
-  if ('inside' in speaker) return `it was asked from inside the processes of the agent ${speaker.inside.agent}`
+  if ('inside' in speaker) return `the calling process belongs to the agent ${speaker.inside.agent}`
   return speaker.why
 }

@@ -19,11 +19,13 @@ import { announceDisconnects, followEvents } from '../feed.ts'
 import { eventLine } from '../lines.ts'
 import { ageText, countedText, dateTimeText, oneLine, withTilde } from '../text.ts'
 
-const listOptions = { watch: { flags: '--watch', text: 'go on with what comes, until Ctrl-C' } } satisfies CliOptions
+const listOptions = {
+  watch: { flags: '--watch', text: 'keep showing changes of approvals, until Ctrl-C' },
+} satisfies CliOptions
 
 const list: NamedCommand<typeof listOptions> = {
   name: 'list',
-  text: 'those that are open, oldest first',
+  text: 'the open approvals, oldest first',
   isDefault: true,
   options: listOptions,
   examples: ['agent-relay approvals', 'agent-relay approvals --watch', 'agent-relay approvals --json'],
@@ -52,7 +54,7 @@ async function runList(context: CommandContext<typeof listOptions>): Promise<voi
 const showOne: NamedCommand = {
   name: 'show',
   args: '<id>',
-  text: 'all that one is about, which the list cuts where it is long',
+  text: 'one approval with its whole input, which the list shortens',
   examples: ['agent-relay approvals show ap-3'],
   async run(context) {
     const { args, print } = context
@@ -124,11 +126,11 @@ export function delegationLine({ agent, for: whom, tools, pattern, until }: Dele
 }
 
 const approveOptions = {
-  always: { flags: '--always', text: 'and whatever is like it, for this session of that agent' },
+  always: { flags: '--always', text: 'also allow everything like it, for this session of that agent' },
   choice: { flags: '--choice <id>', text: 'one of its choices or options by its number; several with commas' },
   answer: {
     flags: '--answer <words>',
-    text: 'where it asks: an answer of your own; again for each further question',
+    text: 'for a question: an answer of your own, once for each question',
     isList: true,
   },
 } satisfies CliOptions
@@ -181,7 +183,10 @@ async function showAndConfirm({ print }: CommandContext, { id, agent, hidden, ..
   const what = `${id}: ${hiddenText(hidden)}`
   if (print.isJson || !process.stdin.isTTY) {
     const fix = `Look at it at the terminal of ${agent}, or allow it at a terminal of your own: agent-relay approve ${id}`
-    throw new CommandError(print.typed(oneLine(`${what}, and nobody can be asked here. ${fix}`)), exitCodes.refused)
+    throw new CommandError(
+      print.typed(oneLine(`${what}, and there is no terminal to ask on. ${fix}`)),
+      exitCodes.refused,
+    )
   }
   const prompts = await import('@clack/prompts')
   if ((await prompts.confirm({ message: `${what}. Allow it all the same?`, initialValue: false })) !== true)
@@ -219,7 +224,7 @@ function lackingText({ id, agent, choices, questions }: Approval, kind: string):
     })
     const own = questions.map(() => '--answer "words"').join(' ')
     const how = questions.length === 1 ? `--choice NUMBER, or ${own}` : own
-    return `${id} asks, and a yes is no answer. ${all.join(' ')}. To answer: agent-relay approve ${id} ${how}`
+    return `${id} is a question: allowing it is not an answer. ${all.join(' ')}. To answer: agent-relay approve ${id} ${how}`
   }
   if (choices.length === 0) return `${id} can only be answered at the terminal: agent-relay attach ${agent}`
   const all = choices.map((each) => `${each.id}${each.label === undefined ? '' : ` (${each.label})`}`).join(', ')
@@ -232,7 +237,7 @@ function answeredText(
   words?: string,
 ): string {
   if (kind === 'allow') return `Allowed. ${agent} goes on.`
-  if (kind === 'always') return `Allowed for this session of ${agent}, and whatever is like it.`
+  if (kind === 'always') return `Allowed for this session of ${agent}, with everything like it.`
   if (kind !== 'deny') return `Answered. ${agent} goes on.`
   if (words === undefined) return 'Denied.'
   if (wordsAs === 'message') return `Denied. Your words went to ${agent} as a message: ${vendor} cannot pass them on.`

@@ -11,7 +11,7 @@ const minutes = limits.claimMs / 60_000
 
 const list: NamedCommand = {
   name: 'list',
-  text: 'the files in hand, by agent',
+  text: 'the claimed files, by agent',
   isDefault: true,
   examples: ['agent-relay claims', 'agent-relay claims --json'],
   run: runList,
@@ -22,7 +22,7 @@ async function runList(context: CommandContext): Promise<void> {
   await withClient(context, 'anyone', async ({ client }) => {
     const { claims } = await client.call('claim.list', {})
     if (print.isJson) return void (await print.json({ claims }))
-    if (claims.length === 0) return print.say('Nobody has a file in hand.')
+    if (claims.length === 0) return print.say('No file is claimed.')
     await print.table(
       [{ head: 'AGENT' }, { head: 'FILE' }, { head: 'SINCE' }, { head: 'ENDS' }, { head: 'BY' }, { head: 'TASK' }],
       claims.map((claim) => [

@@ -32,7 +32,7 @@ const type = {
 
 const all = {
   flags: '--all',
-  text: "on a terminal, also the machinery's events, such as deliveries and connections; a program gets them without asking",
+  text: 'on a terminal, also show minor events, such as deliveries and connections; other programs always get them',
 } satisfies CliOption
 
 /** Returns the event types to ask for. By default a person at a terminal gets only the main events, without internal ones such as deliveries. */
@@ -90,8 +90,8 @@ const eventsOptions = {
   type,
   limit: { ...limitOption, text: 'show at most this many (100)' },
   all,
-  archive: { flags: '--archive', text: 'those that were pruned, for the key holder' },
-  follow: { flags: '--follow', text: 'then go on as tail does, with the numbers of the events', isHidden: true },
+  archive: { flags: '--archive', text: 'show pruned events (needs the workspace key)' },
+  follow: { flags: '--follow', text: 'then keep showing new events, as tail does, with their numbers', isHidden: true },
 } satisfies CliOptions
 type EventsOptions = OptionValues<typeof eventsOptions>
 
@@ -126,10 +126,10 @@ async function runEvents(context: CommandContext<typeof eventsOptions>): Promise
     if (page.events.length === 0) print.say('No events.')
     if (page.pruned !== undefined)
       print.say(
-        `Up to ${page.pruned}, what was over was pruned: it is not among these. To see it: agent-relay events --archive`,
+        `Finished events up to entry ${page.pruned} were pruned, and are not listed. To see them: agent-relay events --archive`,
       )
     if (types !== options.type)
-      print.say("Without the machinery's events, such as deliveries. With them: agent-relay events --all")
+      print.say('Minor events, such as deliveries, are left out. To see them: agent-relay events --all')
     const [filter, first] = [filterWords(options), page.events[0]?.seq]
     if (page.cut !== undefined)
       print.say(
@@ -152,7 +152,7 @@ async function showArchived(context: CommandContext<typeof eventsOptions>): Prom
   const types = typesFor(options, print)
   if (options.follow || (since !== undefined && !/^\d{1,15}$/.test(since)))
     throw new CommandError(
-      'With --archive, --since takes the number of an event, and --follow nothing.',
+      'With --archive, give --since the number of an event, and leave out --follow.',
       exitCodes.usage,
     )
   await withClient(context, 'holder', async ({ welcome }) => {

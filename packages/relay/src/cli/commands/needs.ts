@@ -71,7 +71,7 @@ function howTo([first]: Need[]): string {
 const dismiss: NamedCommand = {
   name: 'dismiss',
   args: '<key...>',
-  text: 'be done with questions, messages, failed workers or failed runs, without an answer; what comes later needs you again',
+  text: 'take questions, messages, failed workers or failed runs off the list without an answer; later ones are listed again',
   examples: ['agent-relay needs dismiss "told:#build"', 'agent-relay needs dismiss failed:wk_1 failed:wk_2'],
   async run(context) {
     const { args, print } = context

@@ -8,7 +8,7 @@ import { ageText, countedText, oneLine } from '../text.ts'
 
 const list: NamedCommand = {
   name: 'list',
-  text: 'what you have asked to be told, and were not told yet',
+  text: 'the notices that you have asked for and not got yet',
   isDefault: true,
   examples: ['agent-relay notices', 'agent-relay notices --json'],
   run: runList,
@@ -42,7 +42,7 @@ const ask: NamedCommand<typeof askOptions> = {
   name: 'ask',
   args: '<agent>',
   argumentKind: 'agents',
-  text: 'be told once, by a message; what is so already is printed',
+  text: 'ask for one message when an agent is idle, has ended or has answered you; if it is so already, that is printed instead',
   options: askOptions,
   examples: [
     'agent-relay notices ask Bob',
@@ -62,14 +62,14 @@ const ask: NamedCommand<typeof askOptions> = {
 }
 
 const dropOptions = {
-  when: { flags: '--when <what>', text: 'on this occasion alone', choices: [...noticeOccasions] },
+  when: { flags: '--when <what>', text: 'only the notice for this event', choices: [...noticeOccasions] },
 } satisfies CliOptions
 
 const drop: NamedCommand<typeof dropOptions> = {
   name: 'drop',
   args: '<agent>',
   argumentKind: 'agents',
-  text: 'no longer be told of an agent',
+  text: 'drop notices about an agent',
   options: dropOptions,
   examples: ['agent-relay notices drop Bob', 'agent-relay notices drop Bob --when ended'],
   async run(context) {

@@ -8,7 +8,7 @@ import { countedText, oneLine } from '../text.ts'
 const proveOptions = {
   only: {
     flags: '--only <name>',
-    text: 'only this promise, by its name in the table; may be given again',
+    text: 'only this promise, by its name in the table',
     isList: true,
   },
 } satisfies CliOptions

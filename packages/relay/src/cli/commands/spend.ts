@@ -24,9 +24,7 @@ async function run(context: CommandContext<typeof spendOptions>): Promise<void> 
     const answer = await client.call('spend.list', { by: options.by })
     if (print.isJson) return void (await print.json(answer))
     if (answer.spend.length === 0)
-      return print.say(
-        'Nothing is known yet. It is told by runs of a model, and by workers over ACP whose agent says it.',
-      )
+      return print.say('No spending is known yet. Runs of a model report it, and so do some agents that work over ACP.')
     await print.table(columnsOf(answer), [
       ...answer.spend.map((line) => row(nameOf(line, answer.by), line, answer)),
       ...(answer.spend.length > 1 ? [row('all', answer.total, answer)] : []),

@@ -35,7 +35,7 @@ const passing = (kind: ServerFault['kind'], text: KnownFault['text']): KnownFaul
 const machineOf = ({ user }: ServerLogin) => machineOfRole(user)
 
 const invitedAgain = (name: string | undefined) =>
-  `Have this machine let in again: agent-relay machine revoke ${name}, agent-relay machine invite ${name} on another one, then agent-relay machine join here.`
+  `To join again: agent-relay machine revoke ${name}, agent-relay machine invite ${name} on another machine, then agent-relay machine join here.`
 
 const older = lasting(
   'schema',
@@ -52,7 +52,8 @@ const byCode: Record<string, KnownFault> = {
   ),
   '28000': lasting(
     'rights',
-    ({ user }) => `The server does not let ${user} in from here. Its file pg_hba.conf says who may come from where.`,
+    ({ user }) =>
+      `The server accepts no login of ${user} from this machine. Its file pg_hba.conf says which logins it accepts.`,
   ),
   '3D000': lasting('database', (at) =>
     machineOf(at) === undefined
@@ -68,7 +69,7 @@ const byCode: Record<string, KnownFault> = {
   ),
   '42501': lasting('rights', (at) =>
     machineOf(at) === undefined
-      ? `${at.user} may not do this. It takes a role that may make roles (CREATEROLE) and schemas in this database, as its owner may.`
+      ? `${at.user} may not do this. It needs a role that may create roles (CREATEROLE) and schemas in this database, as its owner may.`
       : `The role ${at.user} may not use this cluster any more. ${invitedAgain(machineOf(at))}`,
   ),
   '42883': older,
@@ -77,9 +78,9 @@ const byCode: Record<string, KnownFault> = {
   '23514': lasting('name', 'A machine has a name of 1 to 40 letters, digits, ".", "_" or "-". Choose one: --name NAME'),
   '53100': passing(
     'full',
-    'The disk of the server is full: it stores nothing. Once there is room on it again (the folder of its data, and pg_wal in it), all goes on by itself.',
+    'The disk of the server is full: it stores nothing. Once there is room on it again (the folder of its data, and pg_wal in it), sending continues by itself.',
   ),
-  '53300': passing('busy', 'The server takes no more connections. Raise max_connections, or close some.'),
+  '53300': passing('busy', 'The server accepts no more connections. Raise max_connections, or close some.'),
   '57P03': passing('busy', 'The server is starting or stopping. Ask again in a moment.'),
   ECONNREFUSED: passing('away', 'Nothing listens there. Is the server running, and is this its port?'),
   ENOENT: passing('away', 'There is no socket there. Is the server running?'),
@@ -112,7 +113,7 @@ const untrusted = lasting('certificate', ({ ca }) =>
     ? 'This machine does not trust the certificate of the server. Name the one it comes from: agent-relay cluster init --ca FILE. It goes with each ' +
       'invitation that is made after that.'
     : 'The certificate of the server does not come from the one that this machine was given. If the server has a new one: agent-relay cluster init ' +
-      '--ca FILE where it is administered, and let the other machines in again (machine revoke, invite, join).',
+      '--ca FILE where it is administered, and the other machines join again (machine revoke, invite, join).',
 )
 /** TLS codes for a certificate whose issuer this machine does not trust. */
 const untrustedPattern = /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|CERT_UNTRUSTED|CERT_SIGNATURE_FAILURE|INVALID_CA/
@@ -131,7 +132,10 @@ const withoutTls = lasting(
 const byWords: [RegExp, KnownFault][] = [
   [/does not support SSL/, withoutTls],
   [/error establishing an SSL connection|^received invalid response/, notPostgres],
-  [/^Connection terminated unexpectedly$/, passing('away', 'The server has ended the connection without a word.')],
+  [
+    /^Connection terminated unexpectedly$/,
+    passing('away', 'The server has ended the connection without giving a reason.'),
+  ],
   [/timeout/i, byCode.ETIMEDOUT as KnownFault],
 ]
 

@@ -42,7 +42,8 @@ export async function clusterStatusOf(client: Client): Promise<ClusterStatus | u
 
 /** Says, for people, against which failures an acknowledged write is safe in this state. */
 export function writeGuaranteeText({ isPrimary, waitsForDisk, waitsFor, standbys }: ClusterStatus): string {
-  if (!isPrimary) return 'This server is a copy, which takes no writes. Lead this machine to the primary.'
+  if (!isPrimary)
+    return 'This server is a standby, which accepts no writes. Connect this machine to the primary server instead.'
   if (!waitsForDisk)
     return 'Nothing for certain: this server is set not to wait for its disk (fsync = off). What was acknowledged may be lost when its power fails.'
   const synchronous = (standbys ?? []).filter(({ kind }) => kind === 'sync' || kind === 'quorum')

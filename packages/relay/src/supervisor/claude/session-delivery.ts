@@ -17,10 +17,10 @@ const failedMs = 30_000
  */
 const takenMs = 15_000
 
-const heldNote = 'held until its person lets it in'
-const notLetInNote = 'its person did not let it in'
-const silentNote = 'its session does not take them'
-const refusedNote = 'refused by a setting of its session'
+const heldNote = 'its session holds the message until its person accepts it'
+const notLetInNote = 'its person did not accept the message'
+const silentNote = 'its session does not take messages'
+const refusedNote = 'a setting of its session refuses messages'
 
 export interface ClaudeMail extends HeldMail {
   /** The sender's name; below it, the text that the model is shown. */

@@ -83,7 +83,7 @@ describe('a person', () => {
     expect((await queue.atTerminal('approve', long.id)).code).toBe(0)
     expect(await long.over).toMatchObject({ kind: 'allow' })
     expect((await queue.answering(['approve', huge.id], 'n')).code).not.toBe(0)
-    expect((await queue.atTerminal('approve', odd.id, '--json')).said).toContain('nobody can be asked here')
+    expect((await queue.atTerminal('approve', odd.id, '--json')).said).toContain('there is no terminal to ask on')
     expect(queue.ids()).toEqual([odd.id, huge.id])
     expect((await queue.answering(['approve', huge.id], 'y')).said).toContain('Allowed. Fixer goes on.')
     expect((await queue.atTerminal('deny', odd.id)).said).toContain('Denied.')
@@ -99,7 +99,7 @@ describe('a person', () => {
     const choice = { tool: 'AskUserQuestion', choices, questions }
     const first = await queue.ask({ ...choice, input: 'Which?' })
     const said = (await queue.atTerminal('approve', first.id)).said
-    expect(said).toContain(`${first.id} asks, and a yes is no answer. Which? 1 (red), 2 (blue).`)
+    expect(said).toContain(`${first.id} is a question: allowing it is not an answer. Which? 1 (red), 2 (blue).`)
     for (const wrong of [['--choice', '3'], ['--choice', '1,2'], ['--answer', 'a', '--answer', 'b'], ['--always']])
       expect((await queue.atTerminal('approve', first.id, ...wrong)).code).not.toBe(0)
     expect(queue.ids()).toEqual([first.id])
@@ -364,7 +364,7 @@ describe('an agent that wants to answer for itself', () => {
     const refused = {
       code: 77,
       said: expect.stringMatching(
-        /inside the processes of the agent Fixer|you act as the agent|cut itself off|no terminal/,
+        /process belongs to the agent Fixer|you act as the agent|detached itself|no terminal/,
       ),
     }
     for (const [way, each] of Object.entries(told)) expect([way, each]).toEqual([way, refused])

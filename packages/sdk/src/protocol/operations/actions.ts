@@ -57,7 +57,7 @@ export const actionOperations = {
     kind: 'command',
     who: 'agent',
     network: 'open',
-    summary: 'Call an action and answer its result; every outcome is an envelope, never a fault.',
+    summary: 'Call an action and return its result, an envelope that also reports failures of the action.',
     input: z.object({ name: z.string().min(1).max(64), input: z.unknown(), timeoutMs: timeoutMs.optional() }),
     output: ActionEnvelope,
   },

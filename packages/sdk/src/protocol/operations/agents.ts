@@ -69,7 +69,7 @@ export const agentOperations = {
     network: 'key',
     byHook: 'always',
     summary:
-      'Say what your own session does now, as the plugin of its CLI does: it stands in lists of agents until the session ends.',
+      'Say what your own session does now, as the plugin of its CLI does: lists of agents show it until the session ends.',
     input: z.object({ state: Doing.shape.state, for: Label.optional() }),
     output: z.object({}),
   },

@@ -55,7 +55,7 @@ export const claimOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'token',
-    summary: 'The files that agents have in hand, by agent.',
+    summary: 'The claimed files, by agent.',
     input: z.object({}),
     output: z.object({ claims: z.array(Claim) }),
   },

@@ -23,7 +23,7 @@ const WorkspaceStatus = z.object({
   /** The delay of the daemon's event loop in ms (median, 99th percentile, maximum), over the last minute. */
   lagMs: z.object({ p50: z.number(), p99: z.number(), max: z.number() }),
   residentMb: z.number(),
-  keepMs: z.number().optional().describe('How long the policy keeps what is over; unset: for ever.'),
+  keepMs: z.number().optional().describe('How long the policy keeps finished events; unset: for ever.'),
   bytes: FileBytes.optional(),
   /** The number of messages in the outbox: they wait on this machine until the shared workspace can be reached. */
   queued: z.number().optional(),
@@ -82,7 +82,7 @@ export const daemonOperations = {
     kind: 'command',
     who: 'owner',
     network: 'never',
-    summary: 'Make a workspace and answer its key, this once.',
+    summary: 'Make a workspace and return its key, only this once.',
     input: z.object({ workspace: WorkspaceName, local: Local }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
@@ -108,7 +108,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'Move a workspace into the cluster of this machine, so that others can open it too. No number changes. Refused while somebody is connected, unless `force` is set.',
+      'Move a workspace into the cluster of this machine, so that others can open it too. Its entries keep their numbers. Refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry.extend({ entries: z.number() }),
   },
@@ -117,7 +117,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'Take a shared workspace back: it lives on this machine alone again, and the others keep what they have, for reading. Refused while somebody is connected, unless `force` is set.',
+      'Stop sharing a workspace: it is on this machine alone again, and the others keep their copies, for reading. Refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry.extend({ entries: z.number() }),
   },
@@ -134,7 +134,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'The database of a shared workspace has lost what it had acknowledged: store again what this machine had stored there, and go on with it. Where nothing was lost, nothing is closed; otherwise it is refused while somebody is connected, unless `force` is set.',
+      'After the database of a shared workspace has lost acknowledged entries: store those of this machine again, and continue. If nothing was lost, nothing is closed; otherwise it is refused while somebody is connected, unless `force` is set.',
     input: z.object({ workspace: WorkspaceName, force: z.boolean().optional() }),
     output: WorkspaceEntry.extend({
       lost: z.number().describe('Entries that this machine had and the database had not.'),
@@ -148,7 +148,8 @@ export const daemonOperations = {
     kind: 'command',
     who: 'owner',
     network: 'never',
-    summary: 'Give a workspace a new key and answer it. The former one ends, with every session that has shown it.',
+    summary:
+      'Give a workspace a new key and return it. The old key stops working, and every session that has shown it ends.',
     input: z.object({ workspace: WorkspaceName }),
     output: WorkspaceEntry.extend({ key: z.string() }),
   },
@@ -165,7 +166,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'Take what is older and over out of a workspace, into a compressed file in its folder `archive`, while it is in use. Nothing unread, no open question and nothing that runs is touched. `dryRun`: only count. `delete`: keep nothing of it.',
+      'Move old, finished events of a workspace into a compressed file in its folder `archive`, while it is in use. Unread messages, open questions and everything that runs stay. `dryRun`: only count. `delete`: delete them without an archive.',
     input: z.object({
       workspace: WorkspaceName,
       olderMs: z.number().int().min(0),
@@ -177,7 +178,7 @@ export const daemonOperations = {
       path: z.string(),
       through: z.number().describe('The last entry that is older.'),
       messages: z.number(),
-      events: z.number().describe('Of these messages, and of all else that is over.'),
+      events: z.number().describe('Those of these messages, and all other finished events.'),
       archive: z
         .object({ file: z.string(), bytes: z.number() })
         .optional()
@@ -199,7 +200,10 @@ export const daemonOperations = {
         .number()
         .optional()
         .describe('Unused bytes of an older database file, which it gives back when nobody uses the workspace.'),
-      ended: z.boolean().optional().describe('Whether the caller has ended it before all was done. What went is gone.'),
+      ended: z
+        .boolean()
+        .optional()
+        .describe('Whether the caller has stopped it early. What was pruned until then stays pruned.'),
     }),
   },
   'workspace.place': {
@@ -207,7 +211,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'Open a workspace from a folder that `agent-relay workspace restore` has prepared in the data directory. Refused where there is one of this name, unless it is `home` and nobody was ever in it.',
+      'Open a workspace from a folder that `agent-relay workspace restore` has prepared in the data directory. Refused if there is a workspace of this name, unless it is `home` and was never used.',
     input: z.object({ workspace: WorkspaceName, from: Path, key: z.string().min(1).max(200), local: Local }),
     output: WorkspaceEntry,
   },
@@ -236,7 +240,7 @@ export const daemonOperations = {
     who: 'owner',
     network: 'never',
     summary:
-      'What happens in each workspace that is open, for a person and not for an agent: who is connected, and how much waits for the person. Opens none that is at rest.',
+      'What happens in each workspace that is open, for a person and not for an agent: who is connected, and how much waits for the person. It opens no workspace.',
     input: z.object({}),
     output: z.object({
       workspaces: z.array(
@@ -286,7 +290,8 @@ export const daemonOperations = {
     kind: 'query',
     who: 'owner',
     network: 'never',
-    summary: 'Answers a person at a terminal, and refuses an agent: asked before a key or a policy is given out.',
+    summary:
+      'Succeed for a person at a terminal, and refuse an agent: commands call this before they show a key or change the policy.',
     /** Whether a program without a terminal, such as a script, may ask too. It is refused in any case if an agent has started it. */
     input: z.object({ script: z.boolean().optional() }),
     output: z.object({}),
@@ -295,7 +300,7 @@ export const daemonOperations = {
     kind: 'command',
     who: 'owner',
     network: 'never',
-    summary: 'A link to the page for people, with a code that works once and not for long.',
+    summary: 'A link to the page for people, with a code that works once, for five minutes.',
     /** The page opens on `workspace`. It also shows the other workspaces of the daemon, unless `only` is set. */
     input: z.object({ workspace: WorkspaceName, only: z.boolean().optional() }),
     output: z.object({ url: z.string(), until: z.string() }),
@@ -312,7 +317,7 @@ export const daemonOperations = {
     kind: 'command',
     who: 'owner',
     network: 'never',
-    summary: 'Answer what is in flight, then stop.',
+    summary: 'Finish the calls under way, then stop the daemon.',
     input: z.object({}),
     output: z.object({ stopping: z.literal(true) }),
   },

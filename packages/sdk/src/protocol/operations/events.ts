@@ -50,7 +50,7 @@ export const eventOperations = {
     who: 'anyone',
     network: 'open',
     summary:
-      'Send each event after a number (default: from now), without a gap (EVENT). `newest`, for a screen and with the key: at most this many ten times a second, the newest; the others are counted in an event `events.skipped`. The type `session.event` tells who connects to this daemon and who leaves it; it is in no journal, has the number 0, must be asked for and comes from then on: after a lost link ask `agent.list`.',
+      'Send each event after a number (default: from now), without a gap (EVENT). With `newest` (needs the key): ten batches a second, each with at most this many of the newest entries; an event `events.skipped` counts the others. The type `session.event` tells which agents connect to this daemon or leave it. It is sent only if `types` names it, and only from then on; it is not in the journal, and its number is 0. After a lost connection, ask `agent.list` instead.',
     input: eventFilter.extend({ newest: z.number().int().min(1).max(limits.eventsPageMax).optional() }),
     output: event,
   },

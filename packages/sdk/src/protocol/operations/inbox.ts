@@ -66,7 +66,7 @@ export const inboxOperations = {
     network: 'open',
     byHook: 'by route',
     summary:
-      'Say that messages were put before you outside any answer, by a hook or a paste. They stay in the inbox until read.',
+      'Say that messages were shown to you outside any answer, by a hook or a paste. They stay in the inbox until read.',
     input: z.object({
       messages: z.array(MessageId).min(1).max(limits.pageMessagesMax),
       route: z.enum(['push', 'paste', ...hostRoutes]),

@@ -31,7 +31,7 @@ const Machine = z.object({
     .describe('What it may ask of the machine that answers.'),
   agents: z
     .array(z.object({ name: z.string(), status: z.enum(agentStates) }))
-    .describe('Those that are at home there, the ones that are there first.'),
+    .describe('The agents that belong to the machine, connected ones first.'),
 })
 
 export const machineOperations = {
@@ -40,12 +40,12 @@ export const machineOperations = {
     who: 'holder',
     network: 'key',
     summary:
-      'The machines that share this workspace: which are reached, who is at home there, and what each may ask of this one. None where it is not shared.',
+      'The machines that share this workspace: which of them can be reached, which agents belong to each, and what each may ask of this one. None if it is not shared.',
     input: z.object({}),
     output: z.object({
       machines: z.array(Machine),
       ...WorkspaceEntry.pick({ stopped: true, cutOff: true }).shape,
-      trouble: z.string().optional().describe('Why this machine is not in touch with the others, in words.'),
+      trouble: z.string().optional().describe('Why this machine cannot reach the others, as a text.'),
     }),
   },
 } satisfies OperationTable

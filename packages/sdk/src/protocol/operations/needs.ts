@@ -20,7 +20,7 @@ export const needOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      'Be done with a question, messages, a failed worker or a failed run, without an answer. What comes later needs you again.',
+      'Take a question, messages, a failed worker or a failed run off your needs, without an answer. Later ones are listed again.',
     input: z.object({
       key: z.string().min(1).max(limits.pathCharsMax),
       /** The `seq` of the newest message of the need that the person has seen; later messages remain a need. Unset: that of the need's newest message. */

@@ -13,7 +13,7 @@ export const noticeOperations = {
     who: 'agent',
     network: 'open',
     summary:
-      'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. What is so already is answered at once.',
+      'Ask to be told once, by a message of the daemon, when another agent is idle, has ended or has answered you. If it is so already, the answer says so at once.',
     /** `message`, for `idle`: the other agent counts as idle only after it was shown this message. For `answered`: only an answer to this message counts. */
     input: asked.extend({ message: MessageId.optional() }),
     /** `already`: a sentence that says that the event has happened already. Then no notice is stored, and no message will come. */
@@ -23,7 +23,7 @@ export const noticeOperations = {
     kind: 'command',
     who: 'agent',
     network: 'open',
-    summary: 'No longer ask to be told of an agent: on one occasion, or on any.',
+    summary: 'Drop your notices about an agent: one kind, or all.',
     input: asked.partial({ when: true }),
     output: z.object({ dropped: z.number() }),
   },
@@ -31,7 +31,7 @@ export const noticeOperations = {
     kind: 'query',
     who: 'agent',
     network: 'open',
-    summary: 'What you have asked to be told and were not told yet, oldest first.',
+    summary: 'The notices that you have asked for and not got yet, oldest first.',
     input: z.object({}),
     output: z.object({ notices: z.array(AwaitedNotice) }),
   },

@@ -13,7 +13,7 @@ export const runOperations = {
     kind: 'command',
     who: 'anyone',
     network: 'run',
-    summary: 'Give an agent a contract; answers at once, with the run that has begun. A message tells you of its end.',
+    summary: 'Give an agent a contract; returns at once, with the run that has begun. A message tells you of its end.',
     input: z
       .object({
         contract: Contract.optional(),
@@ -48,7 +48,7 @@ export const runOperations = {
     who: 'anyone',
     network: 'open',
     summary:
-      'The status of runs, by their ids; of workers too, by their names. An unknown id is an error of its own, not of the call.',
+      'The status of runs, by their ids; of workers too, by their names. An unknown id is reported beside the others, and does not fail the call.',
     /** `whole`: whether to return each run's contract, as far as the contracts fit into one answer (4 MiB). */
     input: z.object({ runs: z.array(run).max(limits.runsAskedMax), whole: z.boolean().optional() }),
     output: z.object({ runs: z.array(z.union([Run, z.object({ id: z.string(), error: z.string() })])) }),
@@ -78,7 +78,7 @@ export const runOperations = {
     kind: 'command',
     who: 'anyone',
     network: 'open',
-    summary: 'End a run: its model is asked nothing more. One that is over already stays as it is.',
+    summary: 'End a run: its model gets no more requests. A run that has ended already stays as it is.',
     input: z.object({ run, reason: z.string().max(2_000).optional() }),
     output: Run,
   },
@@ -86,7 +86,7 @@ export const runOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
-    summary: 'What a run was asked: for its agent, who asked for it, people and the key holder.',
+    summary: 'The contract of a run: for its agent, who asked for it, people and the key holder.',
     input: z.object({ run }),
     output: z.object({ contract: z.string() }),
   },
@@ -94,7 +94,7 @@ export const runOperations = {
     kind: 'query',
     who: 'anyone',
     network: 'open',
-    summary: 'What a run handed over: gzip, in base64.',
+    summary: 'The payload of a run: gzip, in base64.',
     input: z.object({ run }),
     output: z.object({ size: z.number(), gzip: z.string() }),
   },

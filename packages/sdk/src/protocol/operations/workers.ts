@@ -18,7 +18,7 @@ export const workerOperations = {
     kind: 'command',
     who: 'agent',
     network: 'spawn',
-    summary: 'Start a worker of yours; answered once its program has started and lives, or with its last screen.',
+    summary: 'Start a worker of yours; returns once its program runs, or fails with its last screen.',
     input: named.extend({
       /** The program to start: `claude`, `codex`, or another CLI that the relay knows; or `plain`, for any program, given in `command`. */
       cli: Label.min(1),
@@ -53,7 +53,7 @@ export const workerOperations = {
     who: 'agent',
     network: 'spawn',
     summary:
-      'Give a worker that has exited its task again: the same program in the same place, for the same parent. Answered as worker.spawn is.',
+      'Give a worker that has exited its task again: the same program in the same place, for the same parent. Returns as worker.spawn does.',
     /** `continue`: whether the program continues its earlier conversation with the model, instead of beginning a new one. */
     input: named.extend({ continue: z.boolean().optional() }),
     output: z.object({ worker: Worker, note: z.string().optional() }),
@@ -71,7 +71,7 @@ export const workerOperations = {
     kind: 'command',
     who: 'agent',
     network: 'token',
-    summary: 'Stop a worker where it is; its mail waits.',
+    summary: 'Pause a worker; its messages wait.',
     input: named,
     output: z.object({ worker: Worker }),
   },
@@ -79,7 +79,7 @@ export const workerOperations = {
     kind: 'command',
     who: 'agent',
     network: 'token',
-    summary: 'Let a paused worker go on; what waited reaches it as one text.',
+    summary: 'Let a paused worker go on; the messages that waited reach it as one text.',
     input: named,
     output: z.object({ worker: Worker }),
   },
@@ -88,7 +88,7 @@ export const workerOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      'Interrupt the turn that a worker is in: its program stays and becomes idle, what the turn asked is closed, and its mail waits for the next turn.',
+      'Interrupt the turn that a worker is in: the program goes on running and becomes idle, approvals that the turn has asked for are closed, and its messages wait for the next turn.',
     input: named,
     /** `note`: set if the turn has not ended within a few seconds, and says so. */
     output: z.object({ worker: Worker, note: z.string().optional() }),
@@ -130,7 +130,7 @@ export const workerOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      'Remove worktrees that exited workers left and that hold no work. With `discard`, which people alone may say, the named one with all its work.',
+      'Remove worktrees that exited workers left and that hold no work. With `discard`, which only people may set: remove the named one with all its work.',
     input: z
       .object({ name: tree.optional(), discard: z.boolean().optional() })
       .refine(({ name, discard }) => !discard || name, {
@@ -143,7 +143,7 @@ export const workerOperations = {
     who: 'agent',
     network: 'token',
     summary:
-      "The text on a worker's screen, or what stood there when it exited: for its parent, people, and those whom the policy names.",
+      "The text on a worker's screen, or its last screen if it has exited: for its parent, people, and those whom the policy names.",
     input: named.extend({ lines: z.number().int().min(1).max(10_000).optional() }),
     output: z.object({
       text: z.string(),

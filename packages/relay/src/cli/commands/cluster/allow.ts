@@ -10,7 +10,7 @@ import { clusterStatus } from './machine-text.ts'
 import { requireMembership } from './server.ts'
 
 const allowOptions = {
-  revoke: { flags: '--revoke', text: 'no longer allow it; without WHAT, nothing any more' },
+  revoke: { flags: '--revoke', text: 'take the permission back; without WHAT, all permissions' },
 } satisfies CliOptions
 
 export const allow: NamedCommand<typeof allowOptions> = {
@@ -51,10 +51,7 @@ async function run(context: CommandContext<typeof allowOptions>): Promise<void> 
 function kindOf(word: string): RequestKind {
   const kind = requestKinds.find((each) => each === word)
   if (kind) return kind
-  throw new CommandError(
-    `Nothing is called "${word}" that could be allowed. There is: ${requestKinds.join(', ')}`,
-    exitCodes.usage,
-  )
+  throw new CommandError(`"${word}" is not a permission. There are: ${requestKinds.join(', ')}`, exitCodes.usage)
 }
 
 /**
@@ -75,7 +72,7 @@ async function printPermission({ print }: CommandContext, name: string, may: Req
   await print.line(oneLine(permissionText(name, may)))
   if (may.length > 0)
     print.say(
-      'Everybody counts as a person here whom that machine says to be one. It holds from now on, without a restart.',
+      'Whoever is a person according to that machine counts as a person here. This applies from now on, without a restart.',
     )
 }
 

@@ -15,7 +15,7 @@ import { requireMembership } from './server.ts'
 
 const status: NamedCommand = {
   name: 'status',
-  text: 'the cluster of this machine: who has it, who copies it, what that promises, who comes',
+  text: 'the cluster of this machine: its server, standbys, machines and workspaces, and which failures lose nothing',
   isDefault: true,
   examples: ['agent-relay cluster status', 'agent-relay cluster status --json'],
   actsForNoAgent: true,
@@ -54,7 +54,7 @@ function statusRows(
   ])
   return [
     ['cluster', `${clusterAddressText(place)}, PostgreSQL ${oneLine(found.serverVersion)}, schema ${found.schema}`],
-    ['server', found.isPrimary ? 'primary' : 'standby: it takes no writes'],
+    ['server', found.isPrimary ? 'primary' : 'standby: it accepts no writes'],
     ...(others.length > 0 ? others : [['standby', found.standbys ? 'none' : 'not known']]),
     ['connections', `${connections.all} of ${connections.max}, ${connections.ours} of them from machines`],
     ...machines.map((machine) => ['machine', oneLine(`${machine.name}: ${machineText(machine, place.machine)}`)]),

@@ -22,7 +22,7 @@ import { clusterError, parseServerUrl, readCertificate, warnOfOutdatedRoles, wit
 
 export const caOption = {
   flags: '--ca <file>',
-  text: 'the certificate that the server’s comes from, if this machine does not trust it',
+  text: 'the certificate that has issued the server’s, if this machine does not trust it',
 } satisfies CliOption
 
 const initOptions = {
@@ -33,7 +33,7 @@ const initOptions = {
 export const init: NamedCommand<typeof initOptions> = {
   name: 'init',
   args: '[url]',
-  text: 'make a PostgreSQL the place of shared workspaces, with this machine in it; again: bring it up to date',
+  text: 'create a cluster in a PostgreSQL, with this machine in it; if the cluster exists, bring it up to date',
   options: initOptions,
   examples: [
     'agent-relay cluster init postgres://admin@db.example:5432/relay',
@@ -75,7 +75,7 @@ async function run(context: CommandContext<typeof initOptions>): Promise<void> {
   )
   print.say(promise)
   print.say(
-    'Share a workspace: agent-relay workspace share NAME. Let another machine in: agent-relay machine invite NAME',
+    'Share a workspace: agent-relay workspace share NAME. Invite another machine: agent-relay machine invite NAME',
   )
 }
 
@@ -126,7 +126,7 @@ async function joinWithInvitation(
       throw clusterError(error, { ...where, host, user: invitation.user })
     }
   }
-  throw new Error('no way leads to the server')
+  throw new Error('the server cannot be reached')
 }
 
 /** Returns the computer's host name, reduced to the characters and the length that a machine's name may have. */

@@ -55,8 +55,10 @@ export async function printInvitation(
   const line = invitationLine({ ...made.reach.address, ...made.invitation })
   if (print.isJson) return void (await print.json({ machine: name, workspace: wish.workspace, invitation: line }))
   await print.line(line)
-  print.say(`This lets one machine in as ${name}, once, within ten minutes: who has the line has the place.`)
-  print.say('Over there: agent-relay machine join, and paste the line when it asks.')
+  print.say(
+    `With this line one machine joins as ${name}, once, within ten minutes. Keep it secret: whoever has it can join.`,
+  )
+  print.say('On the other machine: agent-relay machine join, and paste the line when it asks.')
 }
 
 /** Puts a text on one line as `oneLine` does, but keeps its indent. */

@@ -32,7 +32,10 @@ import { revoke } from './revoke.ts'
 import { adminAddress, clusterError, requireMembership } from './server.ts'
 
 const inviteOptions = {
-  workspace: { flags: '--workspace <name>', text: 'what that machine opens when it joins, with its key' },
+  workspace: {
+    flags: '--workspace <name>',
+    text: 'the workspace that the machine opens when it joins; the line contains its key',
+  },
   at: atOption,
 } satisfies CliOptions
 
@@ -56,7 +59,7 @@ const joinOptions = {
 
 const join: NamedCommand<typeof joinOptions> = {
   name: 'join',
-  text: 'take the place that this machine was invited to, and open the workspace: asks for the line, or reads it from stdin',
+  text: 'join a cluster by an invitation, and open its workspace: asks for the line, or reads it from stdin',
   options: joinOptions,
   examples: ['agent-relay machine join', 'agent-relay machine join --yes < invitation'],
   actsForNoAgent: true,
@@ -107,7 +110,7 @@ async function runJoin(context: CommandContext<typeof joinOptions>): Promise<voi
   const { user, password, ...where } = invitation
   if (kept && !isSamePlace(kept, invitation))
     throw new CommandError(
-      `This machine belongs to the cluster at ${clusterAddressText(kept)} already, as ${kept.machine}. It can be let in again there under that name. ` +
+      `This machine belongs to the cluster at ${clusterAddressText(kept)} already, as ${kept.machine}. It can join again under that name. ` +
         `To join as another one, use another data directory (RELAY_DATA_DIR), or remove ${file.path}`,
       exitCodes.config,
     )
@@ -119,7 +122,7 @@ async function runJoin(context: CommandContext<typeof joinOptions>): Promise<voi
     file.write({ ...where, ...own, ...owner, ...(allows ? { allows } : {}) })
     const answer = { cluster: clusterAddressText(where), machine: joined.machine }
     if (!print.isJson) await print.line(`This machine is ${answer.machine} in the cluster at ${answer.cluster}.`)
-    if (kept) print.say('A daemon that runs here takes that up when it starts again: agent-relay daemon restart')
+    if (kept) print.say('A running daemon joins at its next start: agent-relay daemon restart')
     const opened = joined.parcel && !kept ? await openInvitedWorkspace(context, joined.parcel) : undefined
     if (print.isJson) return void (await print.json({ ...answer, ...opened }))
     if (!opened)
@@ -129,7 +132,7 @@ async function runJoin(context: CommandContext<typeof joinOptions>): Promise<voi
     if (error instanceof JoinOutcomeUnknown)
       throw new CommandError(
         `Whether this machine has joined is not known: the server did not answer the last question (${message}), and its password is lost with ` +
-          'that. Try the same line again; if it is refused, have the machine let in again: agent-relay machine revoke NAME, agent-relay machine invite NAME',
+          'that. Try the same line again; if it is refused, invite the machine again: agent-relay machine revoke NAME, agent-relay machine invite NAME',
         exitCodes.notRunning,
       )
     if (otherVersionCodes.has(code))

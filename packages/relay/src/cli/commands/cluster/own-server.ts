@@ -83,9 +83,9 @@ function closedText(address: ServerAddress, again: string): string {
   const { user, host, port } = address
   const at = host.startsWith('/') && port !== portDefault ? ` --port ${port}` : ''
   return (
-    `There is a PostgreSQL on this machine (${clusterAddressText({ ...address, database })}), and ${user} may make nothing in it. This lets you, and goes on:\n` +
+    `There is a PostgreSQL on this machine (${clusterAddressText({ ...address, database })}), but ${user} may not create roles and databases in it. This command permits it, and then continues:\n` +
     `  sudo -u postgres createuser${at} --createrole --createdb ${user} && ${again}\n` +
-    `If there is such a role already: sudo -u postgres psql${at} -c 'ALTER ROLE "${user}" CREATEROLE CREATEDB'`
+    `If that role exists already: sudo -u postgres psql${at} -c 'ALTER ROLE "${user}" CREATEROLE CREATEDB'`
   )
 }
 
@@ -106,11 +106,11 @@ const installers: [string, (user: string) => string][] = [
 function noPostgresText(env: Env, again: string): string {
   const folders = programFolders(env.PATH)
   const install = installers.find(([program]) => folders.some((folder) => existsSync(join(folder, program))))
-  const elsewhere = 'One elsewhere: agent-relay cluster init postgres://admin@db.example:5432/relay'
+  const elsewhere = 'To use one on another machine: agent-relay cluster init postgres://admin@db.example:5432/relay'
   if (!install)
     return `A shared workspace needs a PostgreSQL (15 or newer), and none answers on this machine. ${elsewhere}`
   return (
-    'A shared workspace needs a PostgreSQL (15 or newer), and none answers on this machine. This installs one, and goes on:\n' +
+    'A shared workspace needs a PostgreSQL (15 or newer), and none answers on this machine. This command installs one, and then continues:\n' +
     `  ${install[1](userInfo().username)} && ${again}\n${elsewhere}`
   )
 }

@@ -19,7 +19,7 @@ export const raise: NamedCommand<typeof raiseOptions> = {
   name: 'raise',
   args: '<workspace> [url]',
   argumentKind: 'projects',
-  text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop there until they are updated',
+  text: 'give a shared workspace the newest format and an owner machine; daemons of older versions stop following it until they are updated',
   options: raiseOptions,
   examples: ['agent-relay cluster raise team', 'agent-relay cluster raise team --owner ci-box --yes'],
   actsForNoAgent: true,
@@ -34,8 +34,8 @@ async function run(context: CommandContext<typeof raiseOptions>): Promise<void> 
   const server = adminAddress(context, 'cluster raise')
   if (!options.yes)
     await confirm(
-      `Raise ${workspace}, with ${owner} as its owner? Machines whose Agent Relay is older stop there until they are updated.`,
-      `Daemons of older versions would stop at ${workspace}, and nobody can be asked here. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
+      `Raise ${workspace}, with ${owner} as its owner? Machines with an older Agent Relay stop following it until they are updated.`,
+      `Daemons of older versions would stop following ${workspace}, and there is no terminal to ask on. To do it: agent-relay cluster raise ${workspace} --owner ${owner} --yes`,
     )
   const before = await withAdmin(context, server, async (client) => {
     // The tables are migrated first: the migration adds the SQL functions of the newest format.
@@ -48,5 +48,5 @@ async function run(context: CommandContext<typeof raiseOptions>): Promise<void> 
       exitCodes.refused,
     )
   if (print.isJson) return void (await print.json({ workspace, owner, before }))
-  await print.line(`${workspace} belongs to ${owner} now, and each of its entries is judged.`)
+  await print.line(`${workspace} belongs to ${owner} now, and every machine checks each of its entries.`)
 }

@@ -88,7 +88,7 @@ async function serverIdentity({
   const own = new X509Certificate(certificate.raw)
   if (own.checkIssued(own)) return { ca: own.toString(), ...name }
   throw new Error(
-    `its certificate comes from one that other machines do not know (${authorizationError}). Name that: agent-relay cluster init --ca FILE`,
+    `its certificate was issued by one that other machines do not know (${authorizationError}). Name that one: agent-relay cluster init --ca FILE`,
   )
 }
 
@@ -134,7 +134,7 @@ async function linesToChange(
   const files = [await setting(client, 'config_file'), await setting(client, 'hba_file')]
   const [conf = 'postgresql.conf', hba = 'pg_hba.conf'] = files
   return [
-    `Other machines do not reach the PostgreSQL on this one (${host}:${server.port}: ${why}). It takes these lines, and a restart of the server:`,
+    `Other machines cannot reach the PostgreSQL on this one (${host}:${server.port}: ${why}). It needs these lines, and a restart of the server:`,
     ...(isOpen ? [] : [`  ${conf}: listen_addresses = '*'`]),
     ...(ssl === 'on' ? [] : [`  ${conf}: ssl = on (with ssl_cert_file and ssl_key_file)`]),
     `  ${hba}: hostssl ${server.database} +relay_machine,+relay_invited ${network} scram-sha-256`,

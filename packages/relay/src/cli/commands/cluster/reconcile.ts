@@ -19,7 +19,7 @@ export const reconcile: NamedCommand<typeof reconcileOptions> = {
   name: 'reconcile',
   args: '[workspace]',
   argumentKind: 'projects',
-  text: 'the database of shared workspaces has lost what it had acknowledged: bring back what this machine has stored there, in one of them or in all that need it',
+  text: 'after the shared database has lost acknowledged entries: store those of this machine again, in one workspace or in all that need it',
   options: reconcileOptions,
   examples: ['agent-relay cluster reconcile', 'agent-relay cluster reconcile frontend'],
   actsForNoAgent: true,

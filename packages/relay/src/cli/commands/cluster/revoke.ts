@@ -31,19 +31,21 @@ async function run(context: CommandContext<typeof yesOptions>): Promise<void> {
   const server = adminAddress(context, 'machine revoke')
   if (!options.yes)
     await confirm(
-      `Remove ${name} from the cluster? It is thrown out at once, and the names of its agents become free.`,
-      `${name} would be thrown out at once, and nobody can be asked here. To do it: agent-relay machine revoke ${name} --yes`,
+      `Remove ${name} from the cluster? Its connections end at once, and the names of its agents become free.`,
+      `The connections of ${name} would end at once, and there is no terminal to ask on. To do it: agent-relay machine revoke ${name} --yes`,
     )
   const revoked = await withAdmin(context, server, (client) => revokeMachine(client, name))
   const refused = refusals[revoked.kind]?.(name)
   if (refused !== undefined) throw new CommandError(refused, exitCodes.refused)
   if (print.isJson) return void (await print.json({ machine: name, ...revokedFields(revoked) }))
   if (revoked.kind !== 'ok')
-    return void (await print.line(`${name} had not joined yet. Its invitation is worth nothing any more.`))
+    return void (await print.line(`${name} had not joined yet. Its invitation is no longer valid.`))
   await print.line(
     `${name} is removed. It cannot log in any more, and ${countedText(revoked.ended, 'connection')} of it ended.`,
   )
-  print.say('The names of its agents are free: who comes with one of them to another machine is at home there.')
+  print.say(
+    'The names of its agents are free: an agent that uses one of them on another machine belongs to that machine.',
+  )
   print.say(
     'It keeps the copies that it has, and the keys that it knows. A new key for each of its workspaces: agent-relay workspace key NAME --rotate',
   )
@@ -52,7 +54,7 @@ async function run(context: CommandContext<typeof yesOptions>): Promise<void> {
 const refusals: Partial<Record<RevokeResult['kind'], (name: string) => string>> = {
   unknown: (name) => `There is no machine ${name}. See: agent-relay machine list`,
   last: (name) =>
-    `${name} is the last machine of the cluster: nobody could use its workspaces. Let another one in first.`,
+    `${name} is the last machine of the cluster: nobody could use its workspaces. Invite another one first.`,
 }
 
 function revokedFields(revoked: RevokeResult): object {

@@ -23,7 +23,7 @@ import { upgrade } from './upgrade.ts'
 
 const restart: NamedCommand<typeof yesOptions> = {
   name: 'restart',
-  text: 'stop and start it; the open workspaces stay open, and a terminal is asked whether workers may end',
+  text: 'stop and start the daemon, with the same open workspaces; on a terminal it asks first whether workers may end',
   options: yesOptions,
   examples: ['agent-relay daemon restart'],
   actsForNoAgent: true,

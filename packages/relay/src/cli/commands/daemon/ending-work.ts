@@ -33,7 +33,7 @@ export async function confirmEndingWork(work: readonly string[], agreement: Agre
   if (work.length === 0 || yes) return
   const canAsk = !print.isJson && process.stdin.isTTY
   if (!canAsk && !refusesUnasked) return print.say(endingText(work))
-  const fix = `Nobody can be asked here. To do it: agent-relay ${command} --yes`
+  const fix = `There is no terminal to ask on. To do it: agent-relay ${command} --yes`
   const ended = 'Cancelled. The daemon goes on.'
   await confirm(`${endingText(work)} Go on?`, `${endingText(work)} ${fix}`, { canAsk, ended })
 }

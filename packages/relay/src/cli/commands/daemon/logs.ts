@@ -9,13 +9,13 @@ import { withTilde } from '../../text.ts'
 import { LogReader, logPath, readLogEnd } from './log-file.ts'
 
 const logsOptions = {
-  follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+  follow: { flags: '--follow', text: 'keep showing new lines, until Ctrl-C' },
   lines: { flags: '--lines <n>', text: 'how many lines (100)', number: [1, 100_000] },
 } satisfies CliOptions
 
 export const logs: NamedCommand<typeof logsOptions> = {
   name: 'logs',
-  text: 'the end of its log',
+  text: "show the end of the daemon's log",
   options: logsOptions,
   examples: ['agent-relay daemon logs', 'agent-relay daemon logs --follow'],
   actsForNoAgent: true,

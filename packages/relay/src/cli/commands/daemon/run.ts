@@ -24,7 +24,10 @@ const runOptions = {
   memory: { flags: '--memory', text: 'databases in memory' },
   home: { flags: '--home <name>', text: 'the workspace that a caller without a credential means' },
   whileAttended: { flags: '--while-attended', text: 'end ten minutes after the last session' },
-  prepare: { flags: prepareFlag, text: 'load everything, then wait for the word of the process that has started it' },
+  prepare: {
+    flags: prepareFlag,
+    text: 'load everything, then wait until the process that has started it says to go on',
+  },
   logJson: logJsonOption,
   ...httpOptions,
 } satisfies CliOptions

@@ -13,15 +13,15 @@ import { logJsonOption } from './run.ts'
 const unitName = 'agent-relay.service'
 
 const serviceOptions = {
-  dryRun: { flags: '--dry-run', text: 'only print it' },
-  remove: { flags: '--remove', text: 'remove it again' },
+  dryRun: { flags: '--dry-run', text: 'only print the unit' },
+  remove: { flags: '--remove', text: 'remove the unit' },
   logJson: logJsonOption,
   ...httpOptions,
 } satisfies CliOptions
 
 export const installService: NamedCommand<typeof serviceOptions> = {
   name: 'install-service',
-  text: 'write a systemd user unit that runs it at every login; starts nothing',
+  text: 'write a systemd user unit that runs the daemon at every login; starts nothing',
   options: serviceOptions,
   examples: ['agent-relay daemon install-service --dry-run', 'agent-relay daemon install-service --log-json'],
   actsForNoAgent: true,

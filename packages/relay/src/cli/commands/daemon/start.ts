@@ -21,18 +21,18 @@ const startOptions = {
   ...upOptions,
   test: {
     flags: '--test',
-    text: 'in memory and in the foreground, until a signal: what is started in this directory uses it meanwhile',
+    text: 'run in memory and in the foreground, until a signal; programs started in this directory use it meanwhile',
   },
   whileAttended: {
     flags: '--while-attended',
-    text: 'what mcp install --start uses: it ends ten minutes after the last session',
+    text: 'end ten minutes after the last session, as entries of mcp install --start want it',
     isHidden: true,
   },
 } satisfies CliOptions
 
 export const start: NamedCommand<typeof startOptions> = {
   name: 'start',
-  text: 'start it if it does not run, and open the workspace of this directory',
+  text: 'start the daemon if it does not run, and open the workspace of this directory',
   options: startOptions,
   examples: [
     'agent-relay daemon start',

@@ -10,7 +10,7 @@ import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
 
 export const stop: NamedCommand<typeof yesOptions> = {
   name: 'stop',
-  text: 'finish what is under way, then stop it; at a terminal it asks first whether workers may end',
+  text: 'finish calls under way, then stop the daemon; on a terminal it asks first whether workers may end',
   options: yesOptions,
   examples: ['agent-relay daemon stop'],
   actsForNoAgent: true,

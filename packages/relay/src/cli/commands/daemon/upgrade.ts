@@ -13,7 +13,7 @@ import { isMemoryRelay } from './starting.ts'
 
 export const upgrade: NamedCommand<typeof yesOptions> = {
   name: 'upgrade',
-  text: 'replace the daemon that runs by the one of this installation; sessions come back by themselves',
+  text: 'replace the running daemon by the version of this installation; sessions reconnect by themselves',
   options: yesOptions,
   examples: ['agent-relay daemon upgrade', 'agent-relay daemon upgrade --yes'],
   actsForNoAgent: true,

@@ -17,7 +17,7 @@ export const claudeCheck: DoctorCheck = ({ env }) => {
   const here = [...sessions.values()].filter(({ isAttended }) => isAttended)
   // A record whose process has ended is no fault: the session was killed, and the next session of Claude Code deletes its record.
   const odd = leftAlone.filter(({ why }) => why !== processEndedText && why !== relayRecordText)
-  const listed = hasClaudeListConsent(dataDir(env)) ? '; our agents stand in its list' : ''
+  const listed = hasClaudeListConsent(dataDir(env)) ? '; our agents are in its list' : ''
   const text = `${countedText(here.length, 'session')} of Claude Code, each an agent without anything installed${listed}`
   return [
     ...(here.length > 0 ? [okay(check, text)] : []),

@@ -9,13 +9,13 @@ import type { CliOption, CommandContext } from '../../command.ts'
 export const claudeListOptions = {
   claudeList: {
     flags: '--claude-list',
-    text: "the relay's agents stand in Claude Code's own list, so that its sessions write to them by name",
+    text: "show the relay's agents in Claude Code's own list, so that its sessions can write to them by name",
   },
-  noClaudeList: { flags: '--no-claude-list', text: 'they do not' },
+  noClaudeList: { flags: '--no-claude-list', text: 'do not show them there' },
 } satisfies Record<string, CliOption>
 
 export const claudeListQuestion =
-  "Show the relay's agents in Claude Code's own list (ListAgents), so that its sessions write to them by name? It writes records of its own into ~/.claude/sessions."
+  "Show the relay's agents in Claude Code's own list (ListAgents), so that its sessions can write to them by name? The relay then writes records into ~/.claude/sessions."
 
 /** Whether the command concerns Claude Code. If it names no editors, it concerns all that are installed. */
 const isMeant = (editors: readonly string[] | undefined) => editors === undefined || editors.includes('claude')
@@ -47,7 +47,7 @@ export function storeClaudeListAnswer(
   if (print.isJson) return
   print.say(
     may
-      ? "The relay's agents stand in Claude Code's own list from now on. To end that: agent-relay mcp install --no-claude-list"
-      : "The relay's agents stand in Claude Code's own list no more.",
+      ? "Claude Code's own list shows the relay's agents from now on. To end that: agent-relay mcp install --no-claude-list"
+      : "Claude Code's own list no longer shows the relay's agents.",
   )
 }

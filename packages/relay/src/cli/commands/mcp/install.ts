@@ -38,12 +38,12 @@ export const hookOptions = {
 } satisfies Record<string, CliOption>
 const workspace = {
   flags: '--workspace <key>',
-  text: 'bind it to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
+  text: 'bind the server to the workspace of this key, with the toolsets relay and workspace; the key itself is not written',
 } satisfies CliOption
 
 const start = {
   flags: '--start',
-  text: 'the entry starts a daemon where none runs: its socket alone, until ten minutes after the last session',
+  text: 'the server starts a daemon if none runs, without an HTTP port; it ends ten minutes after the last session',
 } satisfies CliOption
 
 const { dryRun, yes, ...where } = {
@@ -79,7 +79,7 @@ const uninstallOptions = { ...where, dryRun, yes }
 
 export const uninstall: NamedCommand<WithoutProject<typeof uninstallOptions>> = {
   name: 'uninstall',
-  text: 'take it out again, hooks too',
+  text: 'remove the MCP server and the hooks from editors and CLIs',
   options: uninstallOptions,
   examples: ['agent-relay mcp uninstall', 'agent-relay mcp uninstall --editor zed --dry-run'],
   actsForNoAgent: true,

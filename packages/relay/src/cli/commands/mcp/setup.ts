@@ -24,7 +24,7 @@ interface Answers {
 
 const service = {
   flags: '--service',
-  text: 'the daemon runs by itself at every login, as daemon install-service says',
+  text: 'start the daemon at every login, as daemon install-service does',
 } satisfies CliOption
 
 const setupOptions = { editor: editorOption, ...hookOptions, ...claudeListOptions, service, yes: yesOption }

@@ -31,7 +31,7 @@ const inboxOptions = {
   thread: { flags: '--thread <name>', text: 'only in this thread' },
   before: { flags: '--before <id>', text: 'include what was read, before this message' },
   limit: limitOption,
-  follow: { flags: '--follow', text: 'keep showing what comes, until Ctrl-C' },
+  follow: { flags: '--follow', text: 'keep showing new messages, until Ctrl-C' },
 } satisfies CliOptions
 type InboxOptions = OptionValues<typeof inboxOptions>
 
@@ -45,7 +45,7 @@ async function run(context: CommandContext<typeof inboxOptions>): Promise<void> 
   const { options } = context
   if (options.follow && (options.peek || options.all || options.before || options.limit !== undefined)) {
     throw new CommandError(
-      '--follow shows what is new and marks it read: it goes without --peek, --all, --before and --limit',
+      '--follow shows new messages and marks them as read: leave out --peek, --all, --before and --limit',
       exitCodes.usage,
     )
   }

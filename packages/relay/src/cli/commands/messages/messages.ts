@@ -15,7 +15,7 @@ const searchOptions = {
   limit: { ...limitOption, text: 'show at most this many (20)' },
   archive: {
     flags: '--archive',
-    text: 'in what was pruned, for the key holder: messages that have all of the words',
+    text: 'search the pruned messages (needs the workspace key): each must have all of the words',
   },
 } satisfies CliOptions
 

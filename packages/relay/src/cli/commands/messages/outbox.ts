@@ -15,7 +15,7 @@ const list: NamedCommand = {
     await withClient(context, 'agent', async ({ client }) => {
       const { queued } = await client.call('outbox.list', {})
       if (print.isJson) return void (await print.json({ queued }))
-      if (queued.length === 0) return print.say('Nothing waits here: all that was sent is stored.')
+      if (queued.length === 0) return print.say('No message waits here: everything that was sent is stored.')
       await print.table(
         [{ head: 'ID' }, { head: 'SINCE' }, { head: 'FROM' }, { head: 'TO' }, { head: 'MESSAGE', mayShrink: true }],
         queued.map(({ id, since, from, to, preview }) =>

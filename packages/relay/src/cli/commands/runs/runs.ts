@@ -47,7 +47,7 @@ const stop: NamedCommand = {
   name: 'stop',
   args: '<id>',
   argumentKind: 'runs',
-  text: 'end a run: its model is asked nothing more',
+  text: 'end a run; its model gets no more requests',
   examples: ['agent-relay runs stop run_01kabc'],
   run: runStop,
 }
@@ -65,7 +65,7 @@ const payload: NamedCommand = {
   name: 'payload',
   args: '<id>',
   argumentKind: 'runs',
-  text: 'what a run handed over, as it is',
+  text: 'print the payload that a run has handed over',
   examples: ['agent-relay runs payload run_01kabc > report.md'],
   run: runPayload,
 }

@@ -24,7 +24,7 @@ const startOptions = {
   file: { flags: '-f, --file <path>', text: 'read it from a file; - reads it from stdin' },
   cli: {
     flags: '--cli <name>',
-    text: 'what carries it out (loop; without a model, the first CLI on PATH)',
+    text: 'the program that carries the run out (loop; without a model, the first CLI on PATH)',
     choices: runHarnesses,
   },
   harness: {
@@ -37,12 +37,12 @@ const startOptions = {
   model: { flags: '--model <name>', text: 'the model (else RELAY_MODEL)' },
   cwd: { flags: '--cwd <path>', text: 'its working directory (this one)' },
   worktree: { flags: '--worktree', text: 'a CLI works in a git worktree of its own' },
-  wait: { flags: '--wait', text: 'wait until it is over, and print its summary' },
+  wait: { flags: '--wait', text: 'wait until the run has ended, and print its summary' },
 } satisfies CliOptions
 
 export const start: NamedCommand<typeof startOptions> = {
   name: 'start',
-  text: 'give an agent a contract; answers at once, or with --wait when it is over',
+  text: 'give an agent a contract; returns at once, or with --wait when the run has ended',
   options: startOptions,
   examples: [
     'agent-relay runs start --contract "List the flaky tests" --wait',

@@ -33,7 +33,7 @@ const spawnOptions = {
   model: { flags: '--model <name>', text: 'the model to use' },
   cwd: { flags: '--cwd <path>', text: 'where it works (this directory)' },
   worktree: { flags: '--worktree', text: 'in a git worktree of its own, on the branch relay/NAME' },
-  shared: { flags: '--shared', text: 'in the checkout that is there, also where the policy says worktree' },
+  shared: { flags: '--shared', text: 'in the checkout of the directory, even if the policy says worktree' },
   command: {
     flags: '--command <line>',
     text: 'any other program, e.g. "aider --yes"; its words are split without a shell',
@@ -83,7 +83,7 @@ async function runSpawn(context: CommandContext<typeof spawnOptions>): Promise<v
 /** Throws if there are words without an option: a task without `--task` would be passed to the CLI as an argument. */
 function refuseStrayWords([word]: string[]): void {
   if (word === undefined) return
-  const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; what the CLI itself takes stands after --.`
+  const text = `"${oneLine(word)}" belongs to no option. The task is --task "…"; arguments for the CLI itself go after --.`
   throw new CommandError(text, exitCodes.usage)
 }
 

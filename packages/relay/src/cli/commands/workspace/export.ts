@@ -35,8 +35,8 @@ const exportOptions = {
   conversation: { flags: '--conversation <name>', text: "only this one: '#build', '@Ann,Bob' or '*'" },
   thread: { flags: '--thread <id>', text: 'only this thread' },
   run: { flags: '--run <id>', text: 'only this run, with what its agent said and was told until its end' },
-  bodies: { flags: '--no-bodies', text: 'without what people and agents wrote: its length stands in its place' },
-  to: { flags: '--to <file>', text: 'into a new file, which is there once it is whole' },
+  bodies: { flags: '--no-bodies', text: 'print only the length of what people and agents wrote' },
+  to: { flags: '--to <file>', text: 'write into a new file, which appears once it is complete' },
 } satisfies CliOptions
 type ExportOptions = OptionValues<typeof exportOptions>
 
@@ -63,7 +63,8 @@ async function runExport(context: CommandContext<typeof exportOptions>): Promise
     throw new CommandError('--events are for programs: --format jsonl, or without --events', exitCodes.usage)
   await withClient(context, 'holder', async ({ client, welcome }) => {
     const { pruned } = await client.call('event.list', { since: 0, limit: 1 })
-    if (pruned !== undefined) print.say(`Up to entry ${pruned}, what was over was pruned: it is not in this export.`)
+    if (pruned !== undefined)
+      print.say(`Finished events up to entry ${pruned} were pruned, and are not in this export.`)
     const write = (take: WriteText) => exportAll(client, options, welcome.workspace, take)
     if (to === undefined) return void (await write((text) => print.bytes(Buffer.from(text))))
     const { writeNewFile } = await import('../../../machine/new-file.ts')
@@ -176,7 +177,7 @@ async function runImport({ args, options, env, print }: CommandContext<typeof im
     await place(name, prepared)
     if (print.isJson) return void (await print.json({ workspace: name, id: prepared.id, messages, agents, leftOut }))
     print.say(`Workspace ${name} is made, with ${countedText(messages, 'message')} of ${countedText(agents, 'agent')}.`)
-    if (leftOut > 0) print.say(`${countedText(leftOut, 'line')} told of something else, or of the same message again.`)
+    if (leftOut > 0) print.say(`Lines left out, since they are other events or repeat a message: ${leftOut}.`)
     print.say(`What was said there: agent-relay workspace export --project ${name}`)
   })
 }

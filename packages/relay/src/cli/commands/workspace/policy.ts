@@ -54,14 +54,14 @@ const setOptions = {
   },
   keep: {
     flags: '--keep <time>',
-    text: 'each day, move what is over and older than this into the archive: 90d; forever: nothing',
+    text: 'each day, move finished events older than this into the archive, e.g. 90d; forever moves none',
   },
   until: { flags: '--until <time>', text: 'how long --approve holds: 30m, 2h, up to 7d (1h)' },
 } satisfies CliOptions
 
 const set: NamedCommand<typeof setOptions> = {
   name: 'set',
-  text: 'change it; what is not named stays as it is',
+  text: 'change the policy; what you do not name stays as it is',
   options: setOptions,
   examples: [
     'agent-relay workspace policy set --writers backend,docs',
@@ -200,8 +200,8 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
 
 /** Returns the text for the policy's field `keepMs`. */
 export function keepText(keepMs: number | undefined): string {
-  if (keepMs === undefined) return 'forever: nothing goes unless somebody prunes'
-  return `${durationAsTyped(keepMs)}: what is over and older goes into the archive, once a day`
+  if (keepMs === undefined) return 'forever: events stay until somebody runs agent-relay workspace prune'
+  return `${durationAsTyped(keepMs)}: finished events older than that move to the archive, once a day`
 }
 
 function listed(names: string[]): string {

@@ -25,9 +25,9 @@ import { countedText, oneLine, withTilde } from '../../text.ts'
 type Pruned = OutputOf<'workspace.prune'>
 
 const pruneOptions = {
-  older: { flags: '--older <time>', text: 'what is older than this: 90d, 12h, 30m, 10s' },
-  dryRun: { flags: '--dry-run', text: 'only say what would go, and what stays' },
-  delete: { flags: '--delete', text: 'keep no file of it: it cannot be had back' },
+  older: { flags: '--older <time>', text: 'events older than this: 90d, 12h, 30m, 10s' },
+  dryRun: { flags: '--dry-run', text: 'only say what would be moved, and what would stay' },
+  delete: { flags: '--delete', text: 'delete them without an archive; this cannot be undone' },
   yes: yesOption,
 } satisfies CliOptions
 type PruneOptions = OptionValues<typeof pruneOptions>
@@ -36,7 +36,7 @@ export const prune: NamedCommand<typeof pruneOptions> = {
   name: 'prune',
   args: '[name]',
   argumentKind: 'projects',
-  text: 'move what is old and over out of a workspace into a compressed file beside it, while it is in use',
+  text: 'move old, finished events of a workspace into its archive, a compressed file, while it is in use',
   options: pruneOptions,
   examples: [
     'agent-relay workspace prune --older 90d --dry-run',
@@ -62,8 +62,9 @@ async function run(context: CommandContext<typeof pruneOptions>): Promise<void> 
   })
 }
 
-const endedText = 'Ended before all was done. What went stays gone, and the next prune goes on.'
-const endedLookText = 'Ended before all was looked at, so more may go than this. Nothing was changed.'
+const endedText = 'Stopped early. What was pruned until now stays pruned, and the next prune continues.'
+const endedLookText =
+  'Stopped before all events were checked, so there may be more to prune than this. Nothing was changed.'
 
 /** Prunes the workspace. Ctrl-C stops the pruning in the daemon too, and the result says what was pruned until then. */
 async function pruneUntilEnded(link: Link, asked: InputOf<'workspace.prune'>, print: Printer): Promise<Pruned> {
@@ -90,10 +91,10 @@ function olderOf(text: string | undefined): number {
 }
 
 function confirmDeletion(workspace: string, older: string): Promise<void> {
-  const what = `everything older than ${older} that is over in workspace ${workspace}`
+  const what = `all finished events older than ${older} in workspace ${workspace}`
   return confirm(
     `Delete ${what}? This cannot be undone.`,
-    `This deletes ${what}, cannot be undone, and nobody can be asked here. To do it: add --yes. To keep it in a file: leave out --delete`,
+    `This deletes ${what}, which cannot be undone, and there is no terminal to ask on. To delete them: add --yes. To keep them in an archive: leave out --delete`,
   )
 }
 
@@ -104,10 +105,16 @@ async function printPruned(
   home: string | undefined,
 ): Promise<void> {
   const { workspace, path, messages, events, archive, held, before, after, stuck, ended } = pruned
-  const what = `${countedText(messages, 'message')} with what became of them, ${countedText(events, 'event')} in all`
+  const what = `${countedText(messages, 'message')} with deliveries and reactions, ${countedText(events, 'event')} in all`
   for (const each of held) print.say(staysText(each))
-  if (options.dryRun && events > 0) return void (await print.line(`Would go: ${what}. Nothing was changed.`))
-  if (events === 0) await print.line(`Nothing in workspace ${workspace} ${ended ? 'went' : 'is that old and over'}.`)
+  if (options.dryRun && events > 0)
+    return void (await print.line(`Would be ${options.delete ? 'deleted' : 'archived'}: ${what}. Nothing was changed.`))
+  if (events === 0)
+    await print.line(
+      ended
+        ? `Nothing in workspace ${workspace} was pruned.`
+        : `Workspace ${workspace} has no finished events that old.`,
+    )
   else if (archive) {
     const file = withTilde(join(path, 'archive', archive.file), home)
     await print.line(`Archived: ${what}, in ${file} (${sizeText(archive.bytes)}).`)
@@ -122,7 +129,7 @@ function sizesText({ database, log, search, archive }: NonNullable<Pruned['after
 }
 
 function stuckText(bytes: number): string {
-  return `${sizeText(bytes)} of it are unused. An older version made this file, which cannot give them back while it is in use: they come back some minutes after nobody uses the workspace any more.`
+  return `${sizeText(bytes)} of the database file are unused. An older version made the file, so it cannot shrink while it is in use: it shrinks a few minutes after the last use of the workspace.`
 }
 
 function staysText({ conversation, n, messages, unreadBy, isAsked }: Pruned['held'][number]): string {

@@ -20,7 +20,7 @@ export const recover: NamedCommand<typeof yesOptions> = {
   name: 'recover',
   args: '<name>',
   argumentKind: 'projects',
-  text: 'go on with what is left of a workspace whose database was cut: says what is gone, and keeps a copy of the files',
+  text: 'continue a workspace whose database has lost entries: says which are gone, and keeps a copy of the files',
   options: yesOptions,
   examples: ['agent-relay workspace recover frontend', 'agent-relay workspace recover frontend --yes'],
   actsForNoAgent: true,
@@ -40,8 +40,8 @@ async function run({ args, options, env, print }: CommandContext<typeof yesOptio
   print.say(`Workspace ${workspace}: ${goneText(gap)}`)
   if (!options.yes)
     await confirm(
-      'Go on without that? A copy of the files as they are is kept.',
-      `Nobody can be asked here whether to go on without that. To do it: agent-relay workspace recover ${workspace} --yes`,
+      'Continue without what is gone? A copy of the files as they are is kept.',
+      `There is no terminal to ask on whether to continue without what is gone. To do it: agent-relay workspace recover ${workspace} --yes`,
     )
   const { recoverDatabase } = await import('../../../daemon/recovering.ts')
   const kept = recoverDatabase(directory, workspace)

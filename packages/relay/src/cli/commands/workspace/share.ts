@@ -21,7 +21,7 @@ const shareOptions = {
   ...moveOptions,
   invite: {
     flags: '--invite <machine>',
-    text: 'end with the line with which that machine joins, opens it and has its key',
+    text: 'also print the line with which that machine joins, opens the workspace and gets its key',
   },
   at: atOption,
 } satisfies CliOptions
@@ -30,7 +30,7 @@ export const share: NamedCommand<typeof shareOptions> = {
   name: 'share',
   args: '<name>',
   argumentKind: 'projects',
-  text: 'move a workspace into the cluster, so that other machines can open it too; no number changes',
+  text: 'move a workspace into the cluster, so that other machines can open it too; its entries keep their numbers',
   options: shareOptions,
   examples: [
     'agent-relay workspace share frontend --invite ci-box',
@@ -45,7 +45,7 @@ export const unshare: NamedCommand<typeof moveOptions> = {
   name: 'unshare',
   args: '<name>',
   argumentKind: 'projects',
-  text: 'take a shared workspace back: it lives on this machine alone again, and the others keep what they have',
+  text: 'stop sharing a workspace: it is on this machine alone again, and the others keep their copies, for reading',
   options: moveOptions,
   examples: ['agent-relay workspace unshare frontend'],
   actsForNoAgent: true,
@@ -56,7 +56,7 @@ export const handOver: NamedCommand = {
   name: 'hand-over',
   args: '<name> <machine>',
   argumentKind: 'projects',
-  text: 'give a shared workspace that this machine owns to another machine, which alone takes it back and sets its policy from then on',
+  text: 'give a shared workspace that this machine owns to another machine; from then on only that one can unshare it and set its policy',
   examples: ['agent-relay workspace hand-over frontend ci-box'],
   actsForNoAgent: true,
   run: runHandOver,
@@ -111,7 +111,7 @@ async function move(
     const entries = countedText(moved.entries, 'entry')
     if (op === 'workspace.unshare')
       return void (await print.line(`Workspace ${workspace} lives on this machine alone again, with its ${entries}.`))
-    const done = `Workspace ${workspace} is shared, with its ${entries}. No number has changed.`
+    const done = `Workspace ${workspace} is shared, with its ${entries}. Their numbers stay the same.`
     if (options.invite !== undefined) return print.say(done)
     await print.line(done)
     print.say(`Another machine of the cluster opens it: agent-relay workspace open ${workspace}`)

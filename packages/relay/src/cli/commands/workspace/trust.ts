@@ -36,13 +36,13 @@ async function run({ options, print, env, cwd }: CommandContext<typeof trustOpti
   if (!options.yes && !needsNoTrust(settings))
     await confirm(
       'May runs and workers use all of this?',
-      `${name} is not trusted yet, and nobody can be asked here. If all of this may be used: agent-relay trust --yes`,
+      `${name} is not trusted yet, and there is no terminal to ask on. If all of this may be used: agent-relay trust --yes`,
       { canAsk: !print.isJson && process.stdin.isTTY, ended: 'Cancelled. Nothing new is trusted.' },
     )
   trustConfig(config, directory)
   if (print.isJson) return void (await print.json({ path, trusted: true, sha256 }))
   const what = needsNoTrust(settings) ? ' It sets nothing yet that needs trust.' : ''
-  await print.line(`${name} is trusted as it stands now. When it changes, ask again.${what}`)
+  await print.line(`${name} is trusted with its present content. When it changes, run agent-relay trust again.${what}`)
 }
 
 /** Lists all settings that the person would allow. The file may have come with a repository, so nothing is left out or shortened. */

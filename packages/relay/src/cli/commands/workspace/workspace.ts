@@ -185,7 +185,7 @@ async function runRemove({ args, options, env, print }: CommandContext<typeof re
     if (!options.yes)
       await confirm(
         `Remove workspace ${workspace} with all its messages? This cannot be undone.`,
-        `This cannot be undone, and nobody can be asked here. To do it: agent-relay workspace remove ${workspace} --yes`,
+        `This cannot be undone, and there is no terminal to ask on. To do it: agent-relay workspace remove ${workspace} --yes`,
       )
     const removed = await link.call('workspace.remove', { workspace, force: options.force }, nextCommandId('c'))
     if (print.isJson) return void (await print.json(removed))
