@@ -91,7 +91,7 @@ describe('workspace key in a script, which has no terminal', () => {
         expect([code, stdout, stderr]).toEqual([
           77,
           '',
-          expect.stringContaining('inside the processes of the agent Ann'),
+          expect.stringContaining('the calling process belongs to the agent Ann'),
         ])
       }
     expect(keyIn('app')).toBe(before)
