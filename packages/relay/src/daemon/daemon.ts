@@ -265,7 +265,7 @@ export class Daemon {
     if (!http) return undefined
     const { HttpWire } = await import('../wires/http.ts')
     if (!roles) this.#metrics.makeKey(onTrouble)
-    const served = servedWorkspaces(this.#openWorkspaces, http.home)
+    const served = servedWorkspaces(this.#openWorkspaces, this.#startup, http.home)
     const { PageLogin } = await import('../wires/page-login.ts')
     this.#login = new PageLogin({
       served,

@@ -4,9 +4,14 @@ import { troubleTexts } from '../core/shared-trouble.ts'
 import type { ServedWorkspaces } from '../wires/callers.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 import { sharedTroubleOf } from './shared-trouble.ts'
+import type { StartupOpenings } from './startup-openings.ts'
 
 /** `home`: the workspace for callers without a credential. */
-export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined): ServedWorkspaces {
+export function servedWorkspaces(
+  open: OpenWorkspaces,
+  startup: Pick<StartupOpenings, 'attempts'>,
+  home: string | undefined,
+): ServedWorkspaces {
   const troubleIn = (name: string) => {
     const workspace = open.findOpen(name)?.workspace
     return workspace ? troubleTexts({ name, ...sharedTroubleOf(workspace) }) : []
@@ -17,9 +22,15 @@ export function servedWorkspaces(open: OpenWorkspaces, home: string | undefined)
     faults: () => [...open.sockets.faultTexts(), ...open.names().flatMap(troubleIn)],
     defaultName: () => home,
     openForCredential: (credential, name) => open.openForCredential(credential, name),
+    startup: () => startup.attempts,
     find: async (which) => {
       const isMeant = (each: string) => ('id' in which ? open.idOf(each) === which.id : each === which.name)
-      const name = open.names().find(isMeant)
+      const find = () => open.names().find(isMeant)
+      let name = find()
+      if (name === undefined && startup.attempts) {
+        await startup.attempts
+        name = find()
+      }
       return name === undefined ? undefined : open.openPinned(name)
     },
     keepOpen: ({ workspace }) => open.pin(workspace.name),

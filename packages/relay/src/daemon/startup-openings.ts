@@ -12,6 +12,11 @@ export interface StartupOpeningsOptions {
 export class StartupOpenings {
   readonly #options: StartupOpeningsOptions
   readonly #awaited = new Set<string>()
+  #endAttempts: () => void = () => {}
+  /** Resolves when each workspace was opened or could not be opened; unset from then on. */
+  attempts: Promise<void> | undefined = new Promise((resolve) => {
+    this.#endAttempts = resolve
+  })
 
   constructor(options: StartupOpeningsOptions) {
     this.#options = options
@@ -25,6 +30,8 @@ export class StartupOpenings {
   async openAll(names: Iterable<string>): Promise<void> {
     for (const name of names) this.#awaited.add(name)
     for (const name of this.pendingNames) await this.#open(name)
+    this.attempts = undefined
+    this.#endAttempts()
   }
 
   async #open(name: string): Promise<void> {

@@ -17,6 +17,8 @@ export interface ServedWorkspaces {
   openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void>
   /** Finds a workspace by its id or its name and opens it if it is at rest. The workspace stays open until `release` is called. */
   find(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
+  /** Resolves when the daemon, which has just started, has tried to open its workspaces; undefined from then on. */
+  startup(): Promise<void> | undefined
   /** Keeps a workspace from being put to rest until the returned function is called. */
   keepOpen(dispatch: Dispatch): () => void
   /** Returns the name of the workspace that a caller without a credential means. */
@@ -77,6 +79,18 @@ export class Callers {
   async find(credential: string | undefined, wanted?: string): Promise<Releasable<Credential>> {
     // Without a credential, no workspace is opened, except the one of an open relay that is open to everybody.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
+    try {
+      return await this.#findServed(credential, wanted)
+    } catch (error) {
+      const startup = this.#served.startup()
+      if (!startup) throw error
+      // The daemon listens here before it has opened its workspaces: the credential may belong to one that is not open yet.
+      await startup
+      return this.#findServed(credential, wanted)
+    }
+  }
+
+  async #findServed(credential: string | undefined, wanted: string | undefined): Promise<Releasable<Credential>> {
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
       const found = this.findOpen(credential, wanted)
