@@ -103,7 +103,11 @@ export function measureBackup(messages: number, rounds: number): Promise<Measure
 }
 
 interface Prunes {
-  pruneUnderLoad(messages: number, rounds: number): Promise<Busy>
+  pruneUnderLoad(
+    old: number,
+    rounds: number,
+    recent?: number,
+  ): Promise<Busy & { pruneMs: number; bytes: number; freshBytes: number }>
 }
 
 export function measurePrune([few, all]: [number, number], rounds: number): Promise<Measure[]> {
@@ -115,6 +119,20 @@ export function measurePrune([few, all]: [number, number], rounds: number): Prom
       2.5,
     ),
   ])
+}
+
+/** A pruning of nine tenths of a workspace, beside 200 sends a second. */
+export function measureLongPrune(messages: number): Promise<Measure[]> {
+  return withSource('test/crash/scenarios/prunes.ts', async ({ pruneUnderLoad }: Prunes) => {
+    const report = await pruneUnderLoad(messages * 0.9, 1, messages * 0.1)
+    const what = `a pruning of nine tenths of ${messages.toLocaleString('en')} messages`
+    const [value, floor] = [report.bytes / 1e6, report.freshBytes / 1e6]
+    const note = `it took ${Math.round(report.pruneMs / 1_000)} s`
+    return [
+      { ...besides(`a question during ${what} beside sends, longest`, report, 2.5), note },
+      against(`the database after ${what}, beside a fresh copy`, { value, floor, unit: 'MB', max: 1.2 }),
+    ]
+  })
 }
 
 interface Flood {

@@ -15,6 +15,7 @@ import {
   measureDisk,
   measureFlood,
   measureFrames,
+  measureLongPrune,
   measurePort,
   measurePrune,
   measureReads,
@@ -142,6 +143,11 @@ export const parts: Record<string, Part> = {
   prune: {
     text: 'a question during a pruning, beside 200 sends a second',
     run: (isShort) => measurePrune(isShort ? [600, 10_000] : [3_000, 100_000], isShort ? 1 : 3),
+  },
+  'prune-million': {
+    text: 'a question during a pruning of nine tenths of a million messages, and the size after it',
+    isByHand: true,
+    run: (isShort) => measureLongPrune(isShort ? 20_000 : 1_000_000),
   },
   flood: { text: 'a worker that prints without end', run: (isShort) => measureFlood(isShort ? 20 : 1_000) },
   frames: { text: 'hostile frames', run: (isShort) => measureFrames(isShort ? 5_000 : 250_000) },

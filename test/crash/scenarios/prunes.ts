@@ -20,8 +20,8 @@ const perCommit = 2_000
 /** From one send to the next, from one question to the next; and questions before any counts: the first ones take longer. */
 const [sendsMs, asksMs, warmMs] = [5, 3, 500]
 
-/** Two agents that have said so much a hundred days ago, and as much today. All of it is read but the last 10 of then, which a third has not read. */
-function fillOld(path: string, messages: number): void {
+/** Two agents have said `old` messages a hundred days ago, and `recent` ones today. All are read but 10 more old ones to a third agent. */
+function fillOld(path: string, old: number, recent = old): void {
   const store = new Store(path)
   const ids = makeIds()
   const names = ['ada', 'bob', 'cy']
@@ -47,7 +47,10 @@ function fillOld(path: string, messages: number): void {
     write(then, 'ada', [open('@ada,bob', ['ada', 'bob'])])
     write(then, 'ada', [open('@ada,cy', ['ada', 'cy'])])
   })
-  for (const at of [then, now]) {
+  for (const [at, messages] of [
+    [then, old],
+    [now, recent],
+  ] as const) {
     for (let done = 0; done < messages; done += perCommit)
       store.transact(() => {
         for (let i = done; i < Math.min(messages, done + perCommit); i++) {
@@ -147,9 +150,9 @@ export function killWhilePruning(kills: number, messages: number): Promise<KillR
   })
 }
 
-async function prepared(scene: Trial, messages: number): Promise<string> {
+async function prepared(scene: Trial, old: number, recent?: number): Promise<string> {
   await (await scene.startDaemon()).end('SIGTERM')
-  fillOld(scene.databasePath, messages)
+  fillOld(scene.databasePath, old, recent)
   const kept = join(scene.dataDir, 'kept.db')
   copyDatabase(scene.databasePath, kept)
   return kept
@@ -200,13 +203,16 @@ export interface BusyPrune {
   sent: number
   /** The longest that a question waited, with the pruning and without; and how many were answered while it went on. */
   rounds: { duringMs: number; withoutMs: number; answers: number }[]
+  /** The size of the database after the last pruning, and of a fresh copy of it. */
+  bytes: number
+  freshBytes: number
 }
 
-/** A pruning while somebody sends 200 messages a second, and somebody else asks. */
-export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPrune> {
+/** A pruning of old messages, beside recent ones, while somebody sends 200 messages a second, and somebody else asks. */
+export function pruneUnderLoad(old: number, rounds: number, recent = old): Promise<BusyPrune> {
   return inTrial({ relay: installedRelay }, async (scene) => {
-    const kept = await prepared(scene, messages)
-    const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [] }
+    const kept = await prepared(scene, old, recent)
+    const report: BusyPrune = { events: 0, pruneMs: 0, sent: 0, rounds: [], bytes: 0, freshBytes: 0 }
     for (let round = 0; round < rounds; round++) {
       startAgain(scene, kept)
       const daemon = await scene.startDaemon()
@@ -235,6 +241,10 @@ export function pruneUnderLoad(messages: number, rounds: number): Promise<BusyPr
       await Promise.all([raw.end(), control.end(), other.end()])
       await daemon.end('SIGTERM')
     }
+    const fresh = `${kept}.fresh`
+    copyDatabase(scene.databasePath, fresh)
+    report.bytes = statSync(scene.databasePath).size
+    report.freshBytes = statSync(fresh).size
     return report
   })
 }
