@@ -1,7 +1,7 @@
 // A worker's terminal, with its output so far. Key presses are sent to the worker only while typing is switched on, so that nobody types into an agent by
 // mistake.
 
-import { boundRepeats } from '@agent-relay/sdk/internal/page'
+import { limitRepeatCounts } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
 import { SearchAddon } from '@xterm/addon-search'
 import { Terminal } from '@xterm/xterm'
@@ -128,7 +128,7 @@ function useTerminal(
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })
-    boundRepeats(terminal)
+    limitRepeatCounts(terminal)
     const [fit, search] = [new FitAddon(), new SearchAddon()]
     terminal.loadAddon(fit)
     terminal.loadAddon(search)

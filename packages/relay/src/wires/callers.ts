@@ -25,7 +25,7 @@ export interface ServedWorkspaces {
   defaultName(): string | undefined
 }
 
-export interface Credential {
+export interface CheckedCredential {
   dispatch: Dispatch
   door: Door
   /** The workspace key that the caller has shown, which is valid. If both `key` and `token` are unset, the relay is open to everybody. */
@@ -35,7 +35,7 @@ export interface Credential {
   owner?: string
 }
 
-export interface Principal extends Credential {
+export interface Principal extends CheckedCredential {
   /** The agent that the caller acts as: the token's agent, or the agent that the holder of the key names. */
   agent?: string
 }
@@ -76,7 +76,7 @@ export class Callers {
   }
 
   /** Finds and opens the workspace of a credential, which belongs to exactly one workspace. Without a credential, only an open relay answers. */
-  async find(credential: string | undefined, wanted?: string): Promise<Releasable<Credential>> {
+  async find(credential: string | undefined, wanted?: string): Promise<Releasable<CheckedCredential>> {
     // Without a credential, no workspace is opened, except the one of an open relay that is open to everybody.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     try {
@@ -90,7 +90,10 @@ export class Callers {
     }
   }
 
-  async #findServed(credential: string | undefined, wanted: string | undefined): Promise<Releasable<Credential>> {
+  async #findServed(
+    credential: string | undefined,
+    wanted: string | undefined,
+  ): Promise<Releasable<CheckedCredential>> {
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
       const found = this.findOpen(credential, wanted)
@@ -106,7 +109,7 @@ export class Callers {
   }
 
   /** Finds the workspace of a credential among those that are not at rest. */
-  findOpen(credential: string | undefined, wanted?: string): Credential {
+  findOpen(credential: string | undefined, wanted?: string): CheckedCredential {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
     if (credential === undefined) return this.#withDoor(this.#withoutCredential(all))
     for (const dispatch of all) {

@@ -1,20 +1,20 @@
 // The refusals about approvals, and about operations that only a person may use.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, clashKind, deniedKind } from './kinds.ts'
+import { conflictKind, deniedKind, notFoundKind } from './kinds.ts'
 
 export const approvalRefusals = {
   'approval.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d: RefusalDetails) => `There is no approval ${d.id}.`,
   },
-  'approval.closed': { ...clashKind, text: (d: RefusalDetails) => `${d.why}.` },
+  'approval.closed': { ...conflictKind, text: (d: RefusalDetails) => `${d.why}.` },
   'approval.changed': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `The answer does not fit approval ${d.id}: look at it again.`,
   },
   'approval.choice': {
-    ...clashKind,
+    ...conflictKind,
     http: 400,
     exit: 2,
     text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered so. ${d.why}`,

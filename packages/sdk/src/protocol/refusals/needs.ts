@@ -1,12 +1,12 @@
 // The refusals about needs, the things that wait for a person.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, clashKind } from './kinds.ts'
+import { conflictKind, notFoundKind } from './kinds.ts'
 
 export const needRefusals = {
-  'need.unknown': { ...absentKind, text: (d: RefusalDetails) => `Nothing that is called "${d.key}" needs you.` },
+  'need.unknown': { ...notFoundKind, text: (d: RefusalDetails) => `Nothing that is called "${d.key}" needs you.` },
   'need.open': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `"${d.key}" cannot be dismissed: an agent is blocked until somebody answers it.`,
   },
 }

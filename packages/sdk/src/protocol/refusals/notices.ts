@@ -1,7 +1,7 @@
 // The refusals about notices, by which an agent is told once about another agent.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, busyKind, usageKind } from './kinds.ts'
+import { busyKind, notFoundKind, usageKind } from './kinds.ts'
 
 export const noticeRefusals = {
   'notice.yourself': { ...usageKind, text: () => 'You cannot be told of yourself. Name another agent.' },
@@ -9,7 +9,7 @@ export const noticeRefusals = {
     ...usageKind,
     text: (d: RefusalDetails) => `The message ${d.message} was not sent to ${d.agent}. Name one that was, or none.`,
   },
-  'notice.none': { ...absentKind, text: (d: RefusalDetails) => `You have not asked to be told of ${d.agent}.` },
+  'notice.none': { ...notFoundKind, text: (d: RefusalDetails) => `You have not asked to be told of ${d.agent}.` },
   'notice.too-many': {
     ...busyKind,
     text: (d: RefusalDetails) => `${d.count} notices are awaited here, which is the most.`,
