@@ -11,11 +11,11 @@ import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import { usePageAddress } from '../store/page-address.ts'
 import { isDark } from '../store/theme.ts'
-import { Failure } from './bits.tsx'
-import { shelterSpans, withSheltered } from './sheltered-styles.ts'
+import { FailureText } from './bits.tsx'
+import { allowSpanStyles, withCspSafeStyles } from './csp-safe-styles.ts'
 import './terminal.css'
 
-shelterSpans()
+allowSpanStyles()
 
 const scrollbackLines = 10_000
 
@@ -85,7 +85,7 @@ export function TerminalView({ name }: { name: string }) {
           onKeyDown={(event) => event.key === 'Enter' && shown.current?.search.findPrevious(text)}
         />
       </div>
-      <Failure text={why} />
+      <FailureText text={why} />
       {hasCopied !== undefined && <p className="muted small">{hasCopied}</p>}
       <div className="panel terminal-place" ref={place} data-terminal={name} />
     </div>
@@ -132,7 +132,7 @@ function useTerminal(
     const [fit, search] = [new FitAddon(), new SearchAddon()]
     terminal.loadAddon(fit)
     terminal.loadAddon(search)
-    withSheltered(() => terminal.open(element))
+    withCspSafeStyles(() => terminal.open(element))
     fitInto({ terminal, fit })
     shown.current = { terminal, fit, search }
     const watch = new ResizeObserver(() => fitInto({ terminal, fit }))
