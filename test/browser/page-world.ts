@@ -14,12 +14,16 @@ import { printedLink } from './link.ts'
 
 export type View = 'now' | 'talk' | 'agent' | 'runs' | 'actions' | 'recorder' | 'everywhere'
 
+/** Chromium's warning when a person leaves the page while one of its connections is being opened: a page cannot prevent it. */
+const leftWhileConnecting = /WebSocket is closed before the connection is established/
+
 /** What a browser did that it should not: errors, blocked parts, and requests to elsewhere. */
 export function complaintsOf(page: Page, origin: string): string[] {
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(`error: ${error.message}`))
   page.on('console', (said) => {
-    if (said.type() === 'error' || said.type() === 'warning') complaints.push(`${said.type()}: ${said.text()}`)
+    const isBad = said.type() === 'error' || said.type() === 'warning'
+    if (isBad && !leftWhileConnecting.test(said.text())) complaints.push(`${said.type()}: ${said.text()}`)
   })
   page.on('dialog', (dialog) => {
     complaints.push(`dialog: ${dialog.message()}`)

@@ -15,7 +15,7 @@ test.each(removals)(
     for (let round = 0; round < rounds; round++) {
       const report = await takeAway(removal, isFull ? 100 + random.below(1_500) : 300)
       expect(report).toMatchObject({ faults: [], exitCode: 1 })
-      expect(report.reason).toMatch(/is no longer what this daemon wrote: relay\.db(-wal)? (was|has) /)
+      expect(report.reason).toMatch(/is no longer the file that this daemon wrote: relay\.db(-wal)? (was|has) /)
       acked.before += report.ackedBefore
       acked.after += report.ackedAfter
     }

@@ -177,7 +177,11 @@ play('an emoji is put on a message once, and taken off', async ({ ada, bob, cy }
 play('the same id is the same message, however often it is sent', async ({ ada, bob }) => {
   const first = await ada.send('bob', 'once', { id: 'send-1' })
   expect(await ada.send('bob', 'once', { id: 'send-1' })).toEqual(first)
-  await refused(ada.send('bob', 'other words', { id: 'send-1' }), 'call.reused', /send-1 names another call already/)
+  await refused(
+    ada.send('bob', 'other words', { id: 'send-1' }),
+    'call.reused',
+    /send-1 was already used for another call/,
+  )
   // Another sender's id is another id.
   await bob.send('ada', 'mine', { id: 'send-1' })
   await bob.takes('once')

@@ -174,7 +174,7 @@ play('a used id is refused for another message to all workspaces, also where the
   await ada.send('*:*', 'first', { id: 'wide-1' })
   await openWorkspace('later')
   const newcomer = await enter({ name: 'newcomer', workspace: 'later' })
-  await refused(ada.send('*:*', 'second', { id: 'wide-1' }), 'call.reused', /wide-1 names another call already/)
+  await refused(ada.send('*:*', 'second', { id: 'wide-1' }), 'call.reused', /wide-1 was already used for another call/)
   await newcomer.takes()
 })
 

@@ -129,7 +129,7 @@ test('with several workspaces and none named, it names them and guesses none', a
 
 test('a workspace that is not there is named, on stderr and to the agent', async () => {
   const pipe = world.pipe({ RELAY_PROJECT: 'other' })
-  const why = 'No workspace "other" is open here. All of them: agent-relay workspace list'
+  const why = 'No workspace "other" is open here. To list all: agent-relay workspace list'
   const { result } = await pipe.ask('tools/call', { name: 'relay_who', arguments: {} })
   expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(why) }] })
   pipe.child.stdin?.end()

@@ -236,7 +236,7 @@ test('a daemon that does not have the workspace: a call says which, not that the
   announce(spawnSync('true').pid)
   const { client, names } = await connect(directory('haunted', 'ghost'), '')
   expect(await names()).toEqual(['relay_status'])
-  const text = 'No workspace "ghost" is open here. All of them: agent-relay workspace list'
+  const text = 'No workspace "ghost" is open here. To list all: agent-relay workspace list'
   await until(async () => (await call(client, 'relay_status')).endsWith(`\n\n${text}`))
   await until(async () => (await call(client, 'relay_who')).includes(text))
   expect(JSON.parse(await call(client, 'post_to_nobody')).error).toMatchObject({ code: 'workspace.unknown' })

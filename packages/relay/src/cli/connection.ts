@@ -4,7 +4,8 @@
 import type { Socket } from 'node:net'
 import { userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { RelayClient, RelayError } from '@agent-relay/sdk'
+import { type RelayClient, RelayError } from '@agent-relay/sdk'
+import { WorkspaceClient } from '@agent-relay/sdk/internal/client'
 import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent-relay/sdk/internal/discover'
 import { type Connector, daemonName, type Hello, type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
@@ -83,7 +84,7 @@ function keptWorkspace(socketPath: string, env: Env): KnownWorkspace | undefined
 
 async function connectAs(hello: Hello, connect: Connector): Promise<CommandConnection & { hello: Hello }> {
   // The SDK's text about a changed name is for programs. For people, sayWhoIsNew prints one.
-  const client = new RelayClient({ hello, onRenamed: () => {}, ids: nextCommandId, connect, autoConnect: false })
+  const client = new WorkspaceClient(connect, { onRenamed: () => {}, ids: nextCommandId, autoConnect: false }, hello)
   return { client, hello, welcome: await client.connect() }
 }
 

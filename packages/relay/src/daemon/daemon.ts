@@ -177,8 +177,9 @@ export class Daemon {
     try {
       daemon.#known.finishInterrupted()
       directory.hooks.removeOldMarks()
+      daemon.#startup.announce([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
       daemon.#http = await daemon.#listenHttp()
-      await daemon.#startup.openAll([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
+      await daemon.#startup.openAll()
       daemon.#rememberOpen()
       // The control socket opens last: a client that can reach it finds everything else ready.
       const control = new ControlSocket(makeOwnerControls(daemon.#controllableDaemon()), versionWithBuildId)

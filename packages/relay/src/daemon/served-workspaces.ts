@@ -9,7 +9,7 @@ import type { StartupOpenings } from './startup-openings.ts'
 /** `home`: the workspace for callers without a credential. */
 export function servedWorkspaces(
   open: OpenWorkspaces,
-  startup: Pick<StartupOpenings, 'attempts'>,
+  startup: Pick<StartupOpenings, 'search' | 'untriedNames'>,
   home: string | undefined,
 ): ServedWorkspaces {
   const troubleIn = (name: string) => {
@@ -18,19 +18,14 @@ export function servedWorkspaces(
   }
   return {
     all: () => open.dispatches(),
-    names: () => open.names(),
+    names: () => [...new Set([...open.names(), ...startup.untriedNames])],
     faults: () => [...open.sockets.faultTexts(), ...open.names().flatMap(troubleIn)],
     defaultName: () => home,
     openForCredential: (credential, name) => open.openForCredential(credential, name),
-    startup: () => startup.attempts,
+    searchDuringStart: (find) => startup.search(find),
     find: async (which) => {
       const isMeant = (each: string) => ('id' in which ? open.idOf(each) === which.id : each === which.name)
-      const find = () => open.names().find(isMeant)
-      let name = find()
-      if (name === undefined && startup.attempts) {
-        await startup.attempts
-        name = find()
-      }
+      const name = await startup.search(async () => open.names().find(isMeant))
       return name === undefined ? undefined : open.openPinned(name)
     },
     keepOpen: ({ workspace }) => open.pin(workspace.name),

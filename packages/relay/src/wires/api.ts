@@ -194,7 +194,7 @@ export function mountPayloadLinks(app: Hono<HttpEnv>, callers: Callers, connecti
   app.get('/api/agents/:id/payload', async (c, next) => {
     const right = c.req.query('right')
     if (right === undefined || c.req.header('authorization') !== undefined) return next()
-    const { runs } = callers.openById(workspaceIdOfLink(right))?.workspace ?? {}
+    const runs = (await callers.openById(workspaceIdOfLink(right)))?.workspace.runs
     if (!runs) throw new RefusalError('payload.link')
     const bytes = await runs.payloads.byLink(c.req.param('id'), right)
     connections.markAuthenticated(c.env.incoming.socket)

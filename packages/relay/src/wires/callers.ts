@@ -10,6 +10,7 @@ import { RefusalError } from '../core/refusal-error.ts'
 export interface ServedWorkspaces {
   /** Returns the workspaces that are open, and so not at rest. */
   all(): Dispatch[]
+  /** Returns the names of all workspaces, also of those that are at rest or that the daemon's start will open. */
   names(): string[]
   /** Returns one text for each workspace that cannot be opened because of its files: its name, and what is wrong with them. */
   faults(): string[]
@@ -17,8 +18,11 @@ export interface ServedWorkspaces {
   openForCredential(credential: string | undefined, name: string | undefined): Promise<() => void>
   /** Finds a workspace by its id or its name and opens it if it is at rest. The workspace stays open until `release` is called. */
   find(which: { id: string } | { name: string }): Promise<{ dispatch: Dispatch; release(): void } | undefined>
-  /** Resolves when the daemon, which has just started, has tried to open its workspaces; undefined from then on. */
-  startup(): Promise<void> | undefined
+  /**
+   * Calls `find` until it finds something: again after each workspace that the daemon, which has just started, has tried to open. The daemon listens before it
+   * has opened its workspaces, so what is meant may not be open yet.
+   */
+  searchDuringStart<T>(find: () => Promise<T | undefined>): Promise<T | undefined>
   /** Keeps a workspace from being put to rest until the returned function is called. */
   keepOpen(dispatch: Dispatch): () => void
   /** Returns the name of the workspace that a caller without a credential means. */
@@ -79,46 +83,46 @@ export class Callers {
   async find(credential: string | undefined, wanted?: string): Promise<Releasable<CheckedCredential>> {
     // Without a credential, no workspace is opened, except the one of an open relay that is open to everybody.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
-    try {
-      return await this.#findServed(credential, wanted)
-    } catch (error) {
-      const startup = this.#served.startup()
-      if (!startup) throw error
-      // The daemon listens here before it has opened its workspaces: the credential may belong to one that is not open yet.
-      await startup
-      return this.#findServed(credential, wanted)
-    }
+    const found = await this.#served.searchDuringStart(() => this.#openAndFind(credential, wanted))
+    if (!found) throw new RefusalError('auth.required')
+    return found
   }
 
-  async #findServed(
+  async #openAndFind(
     credential: string | undefined,
-    wanted: string | undefined,
-  ): Promise<Releasable<CheckedCredential>> {
+    wanted?: string,
+  ): Promise<Releasable<CheckedCredential> | undefined> {
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
-      const found = this.findOpen(credential, wanted)
-      return { ...found, release: this.#served.keepOpen(found.dispatch) }
+      const found = this.#findAmongOpen(credential, wanted)
+      return found && { ...found, release: this.#served.keepOpen(found.dispatch) }
     } finally {
       opened()
     }
   }
 
   /** Finds a workspace by its id. Undefined if the workspace is at rest: nothing is opened for a caller who has shown no credential. */
-  openById(id: string): Dispatch | undefined {
-    return this.#served.all().find(({ workspace }) => workspace.id === id)
+  openById(id: string): Promise<Dispatch | undefined> {
+    return this.#served.searchDuringStart(async () => this.#served.all().find(({ workspace }) => workspace.id === id))
   }
 
   /** Finds the workspace of a credential among those that are not at rest. */
   findOpen(credential: string | undefined, wanted?: string): CheckedCredential {
+    const found = this.#findAmongOpen(credential, wanted)
+    if (!found) throw new RefusalError('auth.required')
+    return found
+  }
+
+  #findAmongOpen(credential: string | undefined, wanted: string | undefined): CheckedCredential | undefined {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
-    if (credential === undefined) return this.#withDoor(this.#withoutCredential(all))
+    if (credential === undefined) return this.#withoutCredential(all)
     for (const dispatch of all) {
       const { workspace } = dispatch
       if (workspace.credentials.isKey(credential)) return { ...this.#withDoor(dispatch), key: credential }
       const owner = workspace.credentials.agentOfToken(credential)
       if (owner !== undefined) return { ...this.#withDoor(dispatch), token: credential, owner }
     }
-    throw new RefusalError('auth.required')
+    return undefined
   }
 
   #withDoor(dispatch: Dispatch): { dispatch: Dispatch; door: Door } {
@@ -132,10 +136,9 @@ export class Callers {
   }
 
   /** Returns the workspace that is open to everybody. Other workspaces of this daemon require their keys, whatever the request names. */
-  #withoutCredential(wanted: Dispatch[]): Dispatch {
-    const dispatch = wanted.find(({ workspace }) => workspace.name === this.#home)
-    if (!this.isOpen || !dispatch) throw new RefusalError('auth.required')
-    return dispatch
+  #withoutCredential(wanted: Dispatch[]): CheckedCredential | undefined {
+    const dispatch = this.isOpen ? wanted.find(({ workspace }) => workspace.name === this.#home) : undefined
+    return dispatch && this.#withDoor(dispatch)
   }
 }
 

@@ -48,7 +48,7 @@ test('an MCP client that restarts its numbering within a session is refused, and
     expect(await send('first')).toEqual(first)
     const other = await send('second')
     expect(other).toMatchObject({ isError: true })
-    expect(other.content[0].text).toContain('names another call already (message.send)')
+    expect(other.content[0].text).toContain('was already used for another call (message.send)')
     const { body } = await world.api('inbox.peek', {}, world.as('Bob'))
     expect(body.messages.map((message: Json) => message.body)).toEqual(['first'])
   } finally {

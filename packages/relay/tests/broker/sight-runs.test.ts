@@ -77,7 +77,7 @@ test('an agent that may not see a screen is told who may, and which command show
     expect((await ask('worker.screen', { name: 'Wes' }, by)).error).toMatchObject({
       code: 'worker.screen-hidden',
       message:
-        'The screen of worker "Wes" is for Ada, who hired it, people, and whom the policy names. ' +
+        'The screen of worker "Wes" may be seen by Ada, who hired it, by people, and by agents that the policy names. ' +
         `A person can allow it: agent-relay workspace policy set --terminal "${by}=Wes"`,
     })
   await world.api('workspace.set-policy', { terminal: { '*': ['Wes'] } })

@@ -26,7 +26,9 @@ test('claimed by hand, listed, denied to another, and dropped by a person', asyn
   expect(claims[0]).toMatchObject({ agent: 'Ada', root: cwd, file: 'a.txt', how: 'hand' })
   const held = await run('claims', 'add', 'a.txt', '--as', 'Bob')
   expect(held.code).toBe(1)
-  expect(held.stderr).toMatch(/Ada has claimed a\.txt since \d\d:\d\d UTC\. To ask for it: agent-relay send .*Ada TEXT/)
+  expect(held.stderr).toMatch(
+    /Ada has claimed a\.txt since \d\d:\d\d UTC\. To ask for the file: agent-relay send .*Ada TEXT/,
+  )
   // Whoever types it holds the key of the workspace.
   expect((await run('claims', 'drop', 'a.txt')).stdout).toBe('The claim of Ada on a.txt is over.\n')
   expect(await run('claims', 'drop', 'a.txt')).toMatchObject({ code: 1 })

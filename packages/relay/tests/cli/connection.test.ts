@@ -133,7 +133,7 @@ describe('which daemon a command talks to', () => {
     expect(typo).toMatchObject({
       code: 1,
       stderr:
-        'No workspace "apq" is open here. Did you mean app? All of them: agent-relay workspace list. ' +
+        'No workspace "apq" is open here. Did you mean app? To list all: agent-relay workspace list. ' +
         'To make it: agent-relay workspace create apq\n',
     })
     await world.run(['workspace', 'create', 'shut'])

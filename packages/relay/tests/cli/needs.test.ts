@@ -41,7 +41,8 @@ test('a question and messages, read or not, until they are answered or dismissed
   expect(await needs()).toEqual([])
   expect(await world.run(['needs', 'dismiss', 'told:#nowhere'])).toEqual({
     ...{ code: 1, stdout: '' },
-    stderr: 'Nothing that is called "told:#nowhere" needs you. All that does: agent-relay needs\n',
+    stderr:
+      'There is no need "told:#nowhere": nothing of that name waits for you. To see what does: agent-relay needs\n',
   })
   expect(await world.run(['needs', 'dismiss'])).toMatchObject({ code: 2 })
 })

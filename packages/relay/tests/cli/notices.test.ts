@@ -34,7 +34,7 @@ test('asked, listed, told and dropped', async () => {
   expect((await as('Ann', 'notices', 'drop', 'Bob')).stdout).toBe('Dropped: 1 notice of Bob.\n')
   expect(await as('Ann', 'notices', 'drop', 'Bob')).toMatchObject({
     code: 1,
-    stderr: 'You have not asked to be told of Bob. To see and drop yours: agent-relay notices --as Ann\n',
+    stderr: 'You have not asked for a notice about Bob. To see and drop yours: agent-relay notices --as Ann\n',
   })
   expect(await as('Ann', 'notices', 'ask', 'Bbo')).toMatchObject({
     code: 1,

@@ -50,7 +50,7 @@ test('mail is handed out at home without an entry in the shared journal, and not
   expect(said(await b.give('inbox.read', 'bob', { messages: [message] }))).toBe(head)
   expect(cluster.entries.length).toBe(head)
   const elsewhere = await a.give('inbox.take', 'bob', { limit: 5 })
-  expect(elsewhere).toMatchObject({ refusal: { message: expect.stringContaining('"bob" is at home on laptop') } })
+  expect(elsewhere).toMatchObject({ refusal: { message: expect.stringContaining('"bob" has its home on laptop') } })
   expect(said(await a.give('message.send', 'bob', { to: 'ada', body: 'not me' }))).toBe('agent.elsewhere')
 })
 
@@ -58,7 +58,7 @@ test('a run in the name of an agent of another machine is refused, and the refus
   const { a } = await sent()
   const run = { contract: 'Write it.', harness: 'external', agent: 'ada', parent: 'bob' } as const
   expect(await a.give('run.start', 'ada', run)).toMatchObject({
-    refusal: { code: 'agent.elsewhere', message: expect.stringContaining('"bob" is at home on laptop') },
+    refusal: { code: 'agent.elsewhere', message: expect.stringContaining('"bob" has its home on laptop') },
   })
 })
 

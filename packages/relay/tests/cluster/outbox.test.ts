@@ -44,7 +44,7 @@ test('while the database is away it waits, in order, also over a restart; then e
   }
   await refused(alice.send('bob', 'at once'), 'cluster.unreachable', /queue\(to, body\)/)
   expect(await waiting(alice)).toEqual(bodies)
-  await refused(bob.call('outbox.drop', { id: ids[2] as string }), 'outbox.unknown', /Nothing of yours waits here/)
+  await refused(bob.call('outbox.drop', { id: ids[2] as string }), 'outbox.unknown', /You have no waiting message/)
   expect(await alice.call('outbox.drop', { id: ids[2] as string })).toMatchObject({ body: 'three', to: 'bob' })
   const entry = (await place.laptop.control('workspace.list', {})).workspaces.find(({ name }) => name === workspace)
   expect(entry?.queued).toBe(3)

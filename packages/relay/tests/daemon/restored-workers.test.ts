@@ -152,7 +152,7 @@ describe.each(rows)('a backup %s', (_, change) => {
     const { runs } = await client.call('run.list', {})
     expect(runs.map(({ status }) => status)).toEqual(['stopped'])
     expect(await client.call('worker.sweep', {})).toEqual({ removed: [], kept: [] })
-    const backup = 'It came with a backup: nothing on this disk is looked at or removed for it.'
+    const backup = 'The worker came with a backup, so nothing on this disk is read or removed for it.'
     await expect(client.call('worker.sweep', { name: 'Gone', discard: true })).rejects.toThrow(backup)
     await expect(client.call('worker.diff', { name: 'Gone' })).rejects.toThrow(backup)
     for (const name of ['Waits', 'Runs', 'Gone'])

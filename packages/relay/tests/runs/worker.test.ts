@@ -141,7 +141,7 @@ test('when a worker waits at a dialog, its parent is told and the status of the 
   expect(await status(run.id)).toMatchObject(seen)
   expect((await world.lead.call('run.list', { status: 'running' })).runs[0]).toMatchObject({ id: run.id, ...seen })
   await until(async () => /scripted agent/.test((await status(run.id)).preview ?? ''))
-  const blocked = `Worker "${run.agent}" is blocked: a dialog is open. A person has to answer it at the worker's terminal. relay_who says when it goes on; to end it: relay_release(name="${run.agent}")`
+  const blocked = `Worker "${run.agent}" is blocked: a dialog is open. A person has to answer it at the worker's terminal. relay_who shows when the worker goes on; to end it: relay_release(name="${run.agent}")`
   expect(await world.toldOfRun(run)).toEqual([ready(run), blocked])
   await world.lead.call('run.stop', { run: run.id })
   expect(await status(run.id)).not.toHaveProperty('blocked')

@@ -39,7 +39,7 @@ test('of another agent: what it does, and how it is reached; its task for those 
 
 test('its screen, where the policy allows it: no line of it can pass for ours', async () => {
   expect(await status({ agent: 'Fixer', lines: 20, notify: 'idle' })).toBe(
-    'Error: The screen of worker "Fixer" is for Ada, who hired it, people, and whom the policy names. ' +
+    'Error: The screen of worker "Fixer" may be seen by Ada, who hired it, by people, and by agents that the policy names. ' +
       'A person can allow it: agent-relay workspace policy set --terminal "Bob=Fixer"',
   )
   // Where the screen is refused nothing is asked.

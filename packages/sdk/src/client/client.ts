@@ -54,14 +54,15 @@ export class WorkspaceClient extends Emitter<ClientEvents> {
   #status?: WorkspaceStatus
   #ended = false
 
-  constructor(connect: Connector, options: ClientOptions = {}) {
+  /** `hello`: the greeting that a program has made by itself, in place of the one made of the options. */
+  constructor(connect: Connector, options: ClientOptions = {}, hello = helloOf(options)) {
     super()
     this.#options = options
     this.#limits = { ...clientLimits, ...options.limits }
     this.#ids = options.ids ?? makeIds()
     this.#line = new ReconnectingLink({
       connect,
-      hello: helloOf(options),
+      hello,
       ids: this.#ids,
       limits: this.#limits,
       onUp: (welcome) => this.emit('ready', welcome),

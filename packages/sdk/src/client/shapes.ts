@@ -19,8 +19,6 @@ export interface ClientOptions extends GreetingOptions {
    * `branch-bot-2`.
    */
   strictName?: boolean
-  /** The whole greeting, for our own programs: the other fields of it are then left out of account. */
-  hello?: Hello
   /** Called when the agent got another name than the requested one. */
   onRenamed?(renamed: Renamed): void
   /** Whether to connect at once (the default). A failure is then emitted as 'error', and the next call tries again. */
@@ -118,9 +116,9 @@ export async function workerResultOf(
 }
 
 export function helloOf(options: ClientOptions): Hello {
-  const { agentName: name, agentType: type, strictName: strict, hello } = options
+  const { agentName: name, agentType: type, strictName: strict } = options
   const { token, key, cli, model, parent, handle, role, channels } = options
-  return hello ?? { name, type, token, key, strict, cli, model, parent, handle, role, channels }
+  return { name, type, token, key, strict, cli, model, parent, handle, role, channels }
 }
 
 /**

@@ -176,7 +176,7 @@ function notOpen(where: DiscoveryOptions): RelayError {
       code: 'workspace.closed',
       details,
     })
-  return new RelayError(`No workspace "${workspace}" is open here. All of them: agent-relay workspace list`, {
+  return new RelayError(`No workspace "${workspace}" is open here. To list all: agent-relay workspace list`, {
     code: 'workspace.unknown',
     details,
   })

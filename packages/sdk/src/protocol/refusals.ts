@@ -50,8 +50,11 @@ export const refusals = {
     ...deniedKind,
     text: (d) => `The name "${d.name}" belongs to an agent that is away. Give its token, or choose another name.`,
   },
-  'agent.required': { ...deniedKind, text: () => 'No agent is named.' },
-  'agent.name-retired': { ...deniedKind, text: (d) => `"${d.name}" was retired; its name is kept. Take another name.` },
+  'agent.required': { ...deniedKind, text: () => 'This call needs the name of an agent.' },
+  'agent.name-retired': {
+    ...deniedKind,
+    text: (d) => `"${d.name}" was retired, and its name stays reserved. Choose another name.`,
+  },
   'agent.in-use': { ...conflictKind, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
   'agent.handle-taken': {
     ...conflictKind,
@@ -121,7 +124,8 @@ export const refusals = {
   'message.undelivered': { ...notFoundKind, text: (d) => `The message reached no one: ${list(d.failures)}` },
   'wait.cycle': {
     ...conflictKind,
-    text: (d) => `${d.to} waits for you already: this wait would close the circle ${list(d.circle)}. Answer first.`,
+    text: (d) =>
+      `${d.to} is waiting for you already, so nobody in this circle could answer: ${list(d.circle)}. Answer first.`,
   },
   'wait.timeout': {
     retry: true,
@@ -137,7 +141,7 @@ export const refusals = {
         ? `${all} have been away for ${away}; it waits in their inboxes.`
         : `${to} has been away for ${away}; it waits in their inbox.`,
   },
-  'wait.cancelled': { ...conflictKind, text: () => 'The wait was given up by its caller. The message is stored.' },
+  'wait.cancelled': { ...conflictKind, text: () => 'The caller gave up the wait. The message is stored.' },
   'cli.unknown': { ...usageKind, text: (d) => `There is no CLI named "${d.cli}" here. There are ${list(d.clis)}.` },
   'cli.not-installed': { ...notFoundKind, text: (d) => notInstalledText(`${d.program}`, `${d.install}`) },
   'directory.unknown': { ...usageKind, text: (d) => `There is no directory ${d.path}.` },
@@ -198,7 +202,7 @@ export const refusals = {
   },
   'payload.link': {
     ...deniedKind,
-    text: () => 'This link is not valid, or no longer. agent_status answers a new one.',
+    text: () => 'This link is not valid, or it has expired. agent_status returns a new one.',
   },
   'auth.revoked': { ...unauthenticatedKind, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
   'page.none': {
@@ -208,19 +212,19 @@ export const refusals = {
   },
   'page.login': {
     ...unauthenticatedKind,
-    text: (d) => `This page needs a link that works once, within five minutes. To get one: ${d.command}`,
+    text: (d) => `To log in to this page, open a link, which works once and for five minutes. To get one: ${d.command}`,
   },
   'origin.denied': {
     ...deniedKind,
     text: (d) =>
-      `${d.header} "${d.value}" is not on the list of this relay. It answers at ${d.url}; ` +
-      'to let a web page in: agent-relay up --allow-origin <origin>',
+      `This relay does not allow ${d.header} "${d.value}". It answers at ${d.url}; ` +
+      'to allow a web page: agent-relay up --allow-origin <origin>',
   },
   'route.unknown': { ...notFoundKind, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
   'method.unsupported': {
     ...usageKind,
     http: 405,
-    text: (d) => `${d.path} does not take ${d.method}, but ${list(d.allowed)}.`,
+    text: (d) => `${d.path} does not support ${d.method}. It supports ${list(d.allowed)}.`,
   },
   'media.unsupported': { ...usageKind, http: 415, text: () => 'A POST needs the content type application/json.' },
   'port.taken': {
@@ -241,7 +245,7 @@ export const refusals = {
     http: 500,
     exit: 78,
     text: (d) =>
-      `${d.path} is no longer what this daemon wrote: ${d.reason}. Nothing is acknowledged any more, and the daemon stops. ` +
+      `${d.path} is no longer the file that this daemon wrote: ${d.reason}. Nothing is acknowledged any more, and the daemon stops. ` +
       `If a file was moved away, move it back and start again: agent-relay daemon start --project ${d.workspace}\n${databaseFixes(d)}`,
   },
   'call.abandoned': { ...busyKind, text: () => 'The caller left before the answer was ready. Ask again.' },
@@ -259,14 +263,14 @@ export const refusals = {
   'call.reused': {
     ...conflictKind,
     text: (d) =>
-      `The call id ${d.id} names another call already (${d.operation}), so nothing was done. ` +
+      `The call id ${d.id} was already used for another call (${d.operation}), so nothing was done. ` +
       'An id names one call: send a new call under a new id, and the same id only to repeat the same call.',
   },
   'operation.unknown': { ...notFoundKind, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
   'connections.full': {
     ...busyKind,
     text: (d) =>
-      `All ${d.count} connections of this port are at work. Close one that is not needed, or try again in a moment.`,
+      `All ${d.count} connections of this port are in use. Close one that is not needed, or try again in a moment.`,
   },
   ...frameRefusals,
   fault: { retry: true, http: 500, exit: 1, text: (d) => `The daemon failed: ${d.why}` },

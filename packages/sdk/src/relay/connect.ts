@@ -4,7 +4,7 @@ import type { WorkspaceClient } from '../client/client.ts'
 import type { ClientOptions } from '../client/shapes.ts'
 import { Relay } from './relay.ts'
 
-export interface ConnectOptions extends Omit<ClientOptions, 'agentName' | 'agentType' | 'hello' | 'autoConnect'> {
+export interface ConnectOptions extends Omit<ClientOptions, 'agentName' | 'agentType' | 'autoConnect'> {
   /** The agent to act as. Without a name, the program can read but not send. */
   name?: string
   type?: ClientOptions['agentType']

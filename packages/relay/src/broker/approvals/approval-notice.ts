@@ -21,7 +21,7 @@ export function approvalNotice(view: View, { id, agent, tool, input }: BlockingA
   const isPerson = hirer.type === 'human'
   const fix = isPerson
     ? 'To answer it: agent-relay approvals'
-    : 'A person has to answer it. relay_who says when it goes on.'
+    : 'A person has to answer it. relay_who shows when it goes on.'
   const may = view.policy().approve.find((each) => each.agent === parent && isDelegationInForce(each, now))
   const own = may ? ` You may answer for some of your workers (${delegationText(may)}): agent-relay approve ${id}` : ''
   const body = `${agent}${where} is blocked: it ${wantedActionText({ tool, input })} (${id}). ${fix}${own}`

@@ -56,7 +56,7 @@ async function run(context: CommandContext<typeof whoOptions>): Promise<void> {
       print.say(`Nobody has registered${place} yet. An agent does so by its first call: agent-relay inbox --as Bob`)
     else if (away > 0) print.say(`${nobody}${away} away: agent-relay who --all`)
     if (abroad.length > 0 && abroadLists.length === 0)
-      print.say(`In other workspaces: ${abroad.join(', ')}. All of them: agent-relay who --everywhere`)
+      print.say(`In other workspaces: ${abroad.join(', ')}. To see all: agent-relay who --everywhere`)
     const waiting = needsElsewhereText(others)
     if (waiting !== undefined) print.say(waiting)
   })

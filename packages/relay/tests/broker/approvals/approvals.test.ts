@@ -172,7 +172,7 @@ test('its hirer is told once, `who` says for what it waits, and mail is held unt
     .map(({ body }) => body)
     .filter((body) => body.includes('Fixer is blocked') && body.includes('dist'))
   expect(told).toEqual([
-    `Fixer is blocked: it wants to run "rm -rf dist" (${first.id}). A person has to answer it. relay_who says when it goes on.`,
+    `Fixer is blocked: it wants to run "rm -rf dist" (${first.id}). A person has to answer it. relay_who shows when it goes on.`,
   ])
 })
 

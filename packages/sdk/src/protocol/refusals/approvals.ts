@@ -11,13 +11,14 @@ export const approvalRefusals = {
   'approval.closed': { ...conflictKind, text: (d: RefusalDetails) => `${d.why}.` },
   'approval.changed': {
     ...conflictKind,
-    text: (d: RefusalDetails) => `The answer does not fit approval ${d.id}: look at it again.`,
+    text: (d: RefusalDetails) =>
+      `The answer was given to another version of approval ${d.id}. Look at the approval again, then answer.`,
   },
   'approval.choice': {
     ...conflictKind,
     http: 400,
     exit: 2,
-    text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered so. ${d.why}`,
+    text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered that way. ${d.why}`,
   },
   'approval.not-yours': {
     ...deniedKind,
@@ -26,13 +27,14 @@ export const approvalRefusals = {
   'approval.elsewhere': {
     ...deniedKind,
     text: (d: RefusalDetails) =>
-      `Approval ${d.id} is asked for on ${d.machine}, and only that machine lets its programs go on. Answer it there.`,
+      `Approval ${d.id} belongs to a program on ${d.machine}, and only that machine can give the program an answer. Answer it there.`,
   },
   'approval.too-many': {
     retry: true,
     http: 503,
     exit: 75,
-    text: (d: RefusalDetails) => `There are ${d.count} open approvals, which is the most. A person has to answer some.`,
+    text: (d: RefusalDetails) =>
+      `There are ${d.count} open approvals, which is the maximum. A person has to answer some.`,
   },
   'person.required': {
     ...deniedKind,

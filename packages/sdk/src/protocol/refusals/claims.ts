@@ -20,7 +20,8 @@ export const claimRefusals = {
     retry: true,
     http: 503,
     exit: 75,
-    text: (d: RefusalDetails) => `There are ${d.count} claims, which is the most. Drop some, or wait until they end.`,
+    text: (d: RefusalDetails) =>
+      `There are ${d.count} claims, which is the maximum. Drop some, or wait until they end.`,
   },
   'claim.too-many-yours': {
     retry: true,

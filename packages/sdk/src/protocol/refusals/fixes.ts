@@ -35,15 +35,15 @@ const toComeIn = 'For the key: agent-relay workspace key. To ask for none on thi
 
 /** How to list the open approvals. Agents get the command too: they have no tool for approvals, but may answer them under a delegation. */
 const openApprovals: Fixes = {
-  agent: 'Those that are open: agent-relay approvals',
-  person: 'Those that are open: agent-relay approvals',
-  program: "Those that are open: relay.client.call('approval.list', {})",
+  agent: 'To see the open approvals: agent-relay approvals',
+  person: 'To see the open approvals: agent-relay approvals',
+  program: "To see the open approvals: relay.client.call('approval.list', {})",
 }
 
 const allNeeds: Fixes = {
-  agent: 'All that does: agent-relay needs',
-  person: 'All that does: agent-relay needs',
-  program: "All that does: relay.client.call('need.list', {})",
+  agent: 'To see what does: agent-relay needs',
+  person: 'To see what does: agent-relay needs',
+  program: "To see what does: relay.client.call('need.list', {})",
 }
 
 const awaitedNotices: Fixes = {
@@ -72,7 +72,7 @@ export const suggestionText = (value: unknown, lead: string): string =>
 
 /** How to search for a pruned message in the archive. All readers get the same text, because reading the archive needs the workspace's key. */
 const toReadArchive = ({ archive }: RefusalDetails): string =>
-  archive === undefined ? '' : 'Who has the key reads it: agent-relay search WORDS --archive'
+  archive === undefined ? '' : 'Whoever has the key can search it: agent-relay search WORDS --archive'
 
 /** The fixes, by the code of their refusal. */
 export const fixes = {
@@ -83,7 +83,7 @@ export const fixes = {
   },
   'agent.required': {
     agent: {
-      register_agent: 'Call register_agent first, and pass the agent_token it answers.',
+      register_agent: 'Call register_agent first, and pass the agent_token that it returns.',
       '': 'Your MCP configuration must name you: by an agent token, or the header X-Relay-Agent.',
     },
     person: 'Say who you are: --as NAME',
@@ -94,7 +94,7 @@ export const fixes = {
   'run.unknown': {
     agent: {
       agent_status:
-        'agent_start answers with the agent_id of each. A run is seen by who started it, its own agent, people and the holder of the key.',
+        'agent_start answers with the agent_id of each. A run is visible to whoever started it, to its own agent, to people and to the holder of the key.',
     },
     person: 'All runs: agent-relay runs status',
     program: "All runs: relay.client.call('run.list', {})",
@@ -173,13 +173,14 @@ export const fixes = {
   },
   'worktree.unknown': {
     agent: '',
-    person: 'All of them: agent-relay workers',
-    program: "All of them: relay.client.call('worker.changes', {})",
+    person: 'To see all worktrees: agent-relay workers',
+    program: "To see all worktrees: relay.client.call('worker.changes', {})",
   },
   'claim.held': {
-    agent: { relay_send: (d) => `To ask for it: relay_send(to="${d.holder}", message=…)` },
-    person: (d) => `To ask for it: agent-relay send ${d.holder} TEXT. To end the claim: agent-relay claims drop FILE`,
-    program: (d) => `To ask for it: relay.messages.send('${d.holder}', …)`,
+    agent: { relay_send: (d) => `To ask for the file: relay_send(to="${d.holder}", message=…)` },
+    person: (d) =>
+      `To ask for the file: agent-relay send ${d.holder} TEXT. To end the claim: agent-relay claims drop FILE`,
+    program: (d) => `To ask for the file: relay.messages.send('${d.holder}', …)`,
   },
   'cli.unknown': {
     agent: '',
@@ -192,17 +193,17 @@ export const fixes = {
     program: 'Name a directory (cwd), or open the workspace in its directory once: agent-relay up',
   },
   'directory.outside': {
-    agent: (d) => (d.hasProject ? '' : 'Your user opens it in its directory once with: agent-relay up'),
+    agent: (d) => (d.hasProject ? '' : 'Ask your user to open it in its directory once: agent-relay up'),
     person: (d) => (d.hasProject ? '' : 'Open it in its directory once: agent-relay up'),
     program: (d) => (d.hasProject ? '' : 'Open it in its directory once: agent-relay up'),
   },
   'workspace.unknown': {
-    agent: 'Your user sees all of them with: agent-relay workspace list',
-    person: (d) => `All of them: agent-relay workspace list. To make it: agent-relay workspace create ${d.workspace}`,
-    program: 'All of them: agent-relay workspace list',
+    agent: 'Your user can list all workspaces: agent-relay workspace list',
+    person: (d) => `To list all: agent-relay workspace list. To make it: agent-relay workspace create ${d.workspace}`,
+    program: 'To list all: agent-relay workspace list',
   },
   'workspace.closed': {
-    agent: (d) => `Your user opens it with: agent-relay workspace open ${d.workspace}`,
+    agent: (d) => `Your user can open it: agent-relay workspace open ${d.workspace}`,
     person: (d) => `To open it: agent-relay workspace open ${d.workspace}`,
     program: (d) => `To open it: agent-relay workspace open ${d.workspace}`,
   },
@@ -215,11 +216,11 @@ export const fixes = {
 export const noticeFixes = {
   blocked: {
     agent: (name: string) =>
-      `A person has to answer it at the worker's terminal. relay_who says when it goes on; to end it: relay_release(name="${name}")`,
+      `A person has to answer it at the worker's terminal. relay_who shows when the worker goes on; to end it: relay_release(name="${name}")`,
     person: (name: string) => `Somebody must look: agent-relay attach ${name}`,
   },
   'not-ready': {
-    agent: (name: string) => `relay_who says when it is; to end it: relay_release(name="${name}")`,
+    agent: (name: string) => `relay_who shows when it is ready; to end it: relay_release(name="${name}")`,
     person: (name: string) => `To look: agent-relay attach ${name}`,
   },
   'task-refused': {

@@ -64,9 +64,12 @@ export const workerRefusals = {
   'worker.screen-hidden': {
     ...deniedKind,
     text: (d: RefusalDetails) =>
-      `The screen of worker "${d.name}" is for ${d.parent}, who hired it, people, and whom the policy names.`,
+      `The screen of worker "${d.name}" may be seen by ${d.parent}, who hired it, by people, and by agents that the policy names.`,
   },
-  'worker.too-many': { ...busyKind, text: (d: RefusalDetails) => `${d.count} workers are running, which is the most.` },
+  'worker.too-many': {
+    ...busyKind,
+    text: (d: RefusalDetails) => `${d.count} workers are running, which is the maximum.`,
+  },
   'worker.unavailable': { ...usageKind, http: 501, text: () => 'This relay starts no workers.' },
   'worktree.none': {
     ...usageKind,
@@ -75,7 +78,9 @@ export const workerRefusals = {
   'worktree.unknown': {
     ...notFoundKind,
     text: (d: RefusalDetails) => {
-      const why = d.isRestored ? ' It came with a backup: nothing on this disk is looked at or removed for it.' : ''
+      const why = d.isRestored
+        ? ' The worker came with a backup, so nothing on this disk is read or removed for it.'
+        : ''
       return `No worker "${d.name}" has a worktree.${why}`
     },
   },
@@ -83,5 +88,5 @@ export const workerRefusals = {
     ...conflictKind,
     text: (d: RefusalDetails) => `The worktree of "${d.name}" is on ${d.machine ?? 'another machine'}. Ask there.`,
   },
-  'worktree.person': { ...deniedKind, text: () => 'Only a person discards the work of a worker. Ask one.' },
+  'worktree.person': { ...deniedKind, text: () => 'Only a person may discard the work of a worker. Ask one.' },
 }
