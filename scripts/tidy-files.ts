@@ -37,7 +37,7 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/wires/page-login.ts': 'the data directory',
   'packages/relay/src/store/migrating-ahead.ts': 'the header of a database',
   'packages/relay/src/store/journal-end.ts': 'the data directory',
-  'packages/relay/src/store/soundness.ts': 'the data directory',
+  'packages/relay/src/store/integrity.ts': 'the data directory',
   'packages/relay/src/cli/commands/lift/role-panes.ts': "a lift's private directory",
   'packages/relay/src/cli/commands/lift/pane.ts': "a lift's private directory",
   'packages/relay/src/cli/commands/lift/window.ts': "a lift's private directory",

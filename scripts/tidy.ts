@@ -81,7 +81,7 @@ const writesRows =
   /\b(?:insert\s+(?:or\s+\w+\s+)?into|replace\s+into|update(?=\s+(?!relay\.)\S+\s+set)|delete\s+from)\b(?!\s+relay\.)/i
 /** The files that write rows, and which rows. All others change something by a command. */
 const rowWriters: Record<string, string> = {
-  'packages/relay/src/store/evolve.ts': 'what facts say',
+  'packages/relay/src/store/fact-applier.ts': 'what facts say',
   ...Object.fromEntries(
     ['action', 'approval', 'claim', 'need', 'notice', 'run', 'spend', 'worker'].map((noun) => [
       `packages/relay/src/store/${noun}-rows.ts`,

@@ -22,10 +22,10 @@ const tidyTree: Record<string, string> = {
   [`${relay}/core/thing.ts`]:
     "import type { ThingDone } from '@agent-relay/sdk/protocol'\n// An async Date in a comment is fine, and 'await' in a string too.\n" +
     "export const refused = 'thing.unknown' // biome-ignore: none\nexport const text = `no Date, await or process.exit here`\n",
-  [`${relay}/store/evolve.ts`]:
+  [`${relay}/store/fact-applier.ts`]:
     "import { refused } from '../core/thing.ts'\nexport const done = { 'thing.done': 'INSERT INTO t VALUES (?)' }\n",
   [`${relay}/store/database.ts`]: "import 'node:sqlite'\n",
-  [`${relay}/broker/engine.ts`]: "import { done } from '../store/evolve.ts'\n",
+  [`${relay}/broker/engine.ts`]: "import { done } from '../store/fact-applier.ts'\n",
   [`${relay}/machine/place.ts`]: "import { discover } from '@agent-relay/sdk/internal/discover'\n",
   [`${relay}/daemon/parts/part.ts`]: 'export const partMs = 1\n',
   [`${relay}/daemon/daemon.ts`]:
@@ -82,7 +82,7 @@ describe('a planted fault is found', () => {
       "import '../broker/engine.ts'",
       /runs may know .*run-runtime.ts of bro/,
     ],
-    ['a wire at the store', `${relay}/wires/x.ts`, "import '../store/evolve.ts'", /wires may not import store/],
+    ['a wire at the store', `${relay}/wires/x.ts`, "import '../store/fact-applier.ts'", /wires may not import store/],
     ['the client in the broker', `${relay}/broker/x.ts`, "import '@agent-relay/sdk'", /broker may not import sdk/],
     [
       'discovery in the store',

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path'
 import { makeIds } from '@agent-relay/sdk/wire'
-import { Hub } from 'agent-relay/dist/broker/hub.js'
+import { EntryHub } from 'agent-relay/dist/broker/hub.js'
 import { type ClusterJournal, type JournalPosition, journalStart } from 'agent-relay/dist/cluster/cluster-journal.js'
-import { moveEnd, moveIn } from 'agent-relay/dist/cluster/postgres/moving.js'
+import { beginMoveIn, finishMoveIn } from 'agent-relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from 'agent-relay/dist/cluster/postgres/postgres-cluster.js'
 import { Replica } from 'agent-relay/dist/cluster/replica.js'
 import { SharedEngine } from 'agent-relay/dist/cluster/shared-engine.js'
@@ -55,8 +55,8 @@ export async function measureCluster({ rounds, ms: lengthMs }: Rounds): Promise<
 }
 
 async function emptyWorkspace(cluster: PostgresCluster, id: string): Promise<void> {
-  await moveIn(cluster, id, id)
-  await moveEnd(cluster, id, 0)
+  await beginMoveIn(cluster, id, id)
+  await finishMoveIn(cluster, id, 0)
 }
 
 /** Appends one after the other, which nothing has decided. */
@@ -98,7 +98,7 @@ async function sharedEngine(cluster: PostgresCluster): Promise<(count: number, l
   const fail = (error: Error) => {
     throw error
   }
-  const replica = new Replica(new Store(join(temporaryFolder(), 'replica.db')), new Hub(fail))
+  const replica = new Replica(new Store(join(temporaryFolder(), 'replica.db')), new EntryHub(fail))
   const world = { machine: 'bench', isLive: () => false, liveSession: () => undefined }
   const parts = {
     workspace: 'shared',

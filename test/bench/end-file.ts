@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fact } from '@agent-relay/sdk/protocol'
-import { endFilePath } from 'agent-relay/dist/store/journal-end.js'
+import { journalEndPath } from 'agent-relay/dist/store/journal-end.js'
 import { Store } from 'agent-relay/dist/store/store.js'
 import { temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
@@ -14,7 +14,7 @@ const body = 'x'.repeat(1024)
 export async function measureEndFile({ rounds, commits }: { rounds: number; commits: number }): Promise<Measure[]> {
   const folder = temporaryFolder()
   const path = join(folder, 'with.db')
-  mkdirSync(endFilePath(join(folder, 'without.db')))
+  mkdirSync(journalEndPath(join(folder, 'without.db')))
   const stores = { with: new Writer(path), without: new Writer(join(folder, 'without.db')) }
   const rows: Measure[] = []
   for (const sends of [1, 64]) {
@@ -70,7 +70,7 @@ class Writer {
 
   /** Each write has the next number. */
   get writes(): number {
-    const text = readFileSync(endFilePath(this.#path), 'latin1')
+    const text = readFileSync(journalEndPath(this.#path), 'latin1')
     return Math.max(...[0, text.lastIndexOf('[')].map((from) => Number(/^\[1,(\d+),/.exec(text.slice(from))?.[1])))
   }
 

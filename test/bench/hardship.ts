@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { LatencyProbe } from '@agent-relay/prove/harness/latency-probe'
 import { inTrial, type Trial } from '@agent-relay/prove/harness/processes'
 import { Random } from '@agent-relay/prove/harness/random'
 import { RawConnection } from '@agent-relay/prove/harness/raw'
-import { Witness } from '@agent-relay/prove/harness/witness'
 import { fillDisk, howToMount } from '@agent-relay/prove/scenarios/full-disk'
 import { hostileFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { stalledReaders, stallReaders } from '@agent-relay/prove/scenarios/stalls'
@@ -171,7 +171,7 @@ export async function measureFrames(mutated: number): Promise<Measure[]> {
 /** What the witness feels of nothing. */
 async function calmly(scene: Trial): Promise<number> {
   await scene.startDaemon()
-  const witness = await Witness.start(scene)
+  const witness = await LatencyProbe.start(scene)
   await new Promise((resolve) => setTimeout(resolve, restMs))
   return (await witness.end()).p99Ms
 }

@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inputDigest } from 'agent-relay/dist/store/call-digest.js'
-import { OpenedFiles } from 'agent-relay/dist/store/opened-files.js'
+import { ReplacedFilesCheck } from 'agent-relay/dist/store/replaced-files-check.js'
 import { temporaryFolder } from './child.ts'
 import { median } from './figures.ts'
 import type { Measure } from './table.ts'
@@ -17,7 +17,7 @@ export function measureTruth(floorMs: number, bodyBytes: number, lagMs: number):
   const input = { to: 'Bob', body: 'x'.repeat(bodyBytes) }
   const paths = ['relay.db', 'relay.db-wal', 'relay.lock'].map((name) => join(temporaryFolder(), name))
   for (const path of paths) writeFileSync(path, '')
-  const files = new OpenedFiles(paths, () => true)
+  const files = new ReplacedFilesCheck(paths, () => true)
   const looks = () => {
     files.findChanged()
     files.findChanged()

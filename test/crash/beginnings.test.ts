@@ -1,6 +1,6 @@
 // Workspaces whose making is cut short, by a kill or a full disk: see scenarios/beginnings.ts.
 
-import { howToMount, onTmpfs } from '@agent-relay/prove/scenarios/full-disk'
+import { howToMount, smallDiskCommand } from '@agent-relay/prove/scenarios/full-disk'
 import { expect, test } from 'vitest'
 import { sized } from '../size.ts'
 import { beginOnFullDisk, killWhileBeginning } from './scenarios/beginnings.ts'
@@ -19,7 +19,7 @@ if ('reason' in how) process.stdout.write(`beginnings on a full disk: skipped, $
 
 test.skipIf('reason' in how)('on a full disk it is refused, and works once there is space', async () => {
   if ('reason' in how) return
-  const { faults, ...figures } = await beginOnFullDisk((dataDir) => onTmpfs(how.unshare, 12, dataDir))
+  const { faults, ...figures } = await beginOnFullDisk((dataDir) => smallDiskCommand(how.unshare, 12, dataDir))
   process.stdout.write(`beginnings on a full disk: ${JSON.stringify(figures)}\n`)
   expect(faults).toEqual([])
   expect(figures.refused).toBeGreaterThan(0)

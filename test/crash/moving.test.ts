@@ -7,7 +7,7 @@ import { callOnce, type Frame } from '@agent-relay/prove/harness/raw'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { PostgresCluster } from '../../packages/relay/src/cluster/postgres/postgres-cluster.ts'
-import { ClusterFile, SharedFile } from '../../packages/relay/src/machine/cluster-file.ts'
+import { ClusterFile, SharedWorkspaceFile } from '../../packages/relay/src/machine/cluster-file.ts'
 import { Store } from '../../packages/relay/src/store/store.ts'
 import { PostgresServer, type PostgresWorld } from '../../packages/relay/tests/cluster/postgres-server.ts'
 import { guardMs } from '../guard.ts'
@@ -59,7 +59,7 @@ test('a workspace that is shared and taken back, with kills in between, loses no
     const address = await world.join('one')
     new ClusterFile(scene.dataDir).write({ ...address, password: address.password as string, machine: 'one' })
     const before = digestOf(scene.databasePath)
-    const shared = new SharedFile(scene.dataDir, trialProject)
+    const shared = new SharedWorkspaceFile(scene.dataDir, trialProject)
     const cluster = new PostgresCluster(await world.join('watcher'))
     const isInCluster = async () => (await cluster.workspaces()).some(({ format }) => format > 0)
     const outcomes: string[] = []

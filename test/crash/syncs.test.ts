@@ -1,7 +1,7 @@
 // Acknowledgements under strace, and syncs that fail.
 
 import { whyNoStrace } from '@agent-relay/prove/harness/strace'
-import { traceAcks } from '@agent-relay/prove/scenarios/syncs'
+import { traceSyncBeforeAck } from '@agent-relay/prove/scenarios/syncs'
 import { describe, expect, test } from 'vitest'
 import { installedRelay } from '../../packages/relay/src/cli/own-relay.ts'
 import { isFull, sized } from '../size.ts'
@@ -14,7 +14,7 @@ const acks = sized(50, 1_000)
 
 describe.skipIf(reason)('the disk', () => {
   test(`${acks} acknowledgements leave after the sync of their entry`, async () => {
-    const { faults, ...figures } = await traceAcks(acks, { relay: installedRelay })
+    const { faults, ...figures } = await traceSyncBeforeAck(acks, { relay: installedRelay })
     process.stdout.write(`syncs: ${JSON.stringify(figures)}\n`)
     expect(faults).toEqual([])
     expect(figures.acks).toBeGreaterThanOrEqual(acks)

@@ -1,7 +1,7 @@
 // The inbox: looking, taking, when a message counts as read, and messages whose taker does not come back.
 
 import { expect } from 'vitest'
-import { offerMs } from '../../packages/relay/src/core/inbox.ts'
+import { messageHoldMs } from '../../packages/relay/src/core/inbox.ts'
 import { bodiesOf, eventually, play, refused } from './play.ts'
 
 play('a message that was taken counts as read at the next call of its taker', async ({ ada, bob }) => {
@@ -19,7 +19,7 @@ play('an offer that nobody answered comes back', async ({ ada, bob, clock, enter
   const other = await enter({ name: 'bob', token: bob.token })
   await other.takes('review 12?') // and says nothing
   await bob.takes()
-  await clock.passes(offerMs - 1)
+  await clock.passes(messageHoldMs - 1)
   await bob.takes()
   await clock.passes(2)
   await bob.takes('review 12?')
@@ -146,7 +146,7 @@ play('a session that follows its inbox gets what another held too long', async (
   await clock.passes(0)
   await ada.send('bob', 'two')
   await ear.hears('two')
-  await clock.passes(offerMs + 30_000)
+  await clock.passes(messageHoldMs + 30_000)
   await ear.hears('two', 'one')
 })
 

@@ -16,7 +16,7 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { howToMount, onTmpfs } from '@agent-relay/prove/scenarios/full-disk'
+import { howToMount, smallDiskCommand } from '@agent-relay/prove/scenarios/full-disk'
 import { expect, test } from 'vitest'
 import { until } from '../until.ts'
 import { type Cli, hosts } from './clis.ts'
@@ -84,7 +84,7 @@ const mount = howToMount()
 const fullDisk = (data: string): string[] => {
   if ('reason' in mount) throw new Error(mount.reason)
   const fill = 'cp -a "$1/." "$2/"; dd if=/dev/zero of="$2/ballast" bs=512 2> /dev/null; shift 2; exec "$@"'
-  return [...onTmpfs(mount.unshare, 32, data), 'sh', '-c', fill, 'sh', `${data}.copy`, data]
+  return [...smallDiskCommand(mount.unshare, 32, data), 'sh', '-c', fill, 'sh', `${data}.copy`, data]
 }
 
 interface Trouble {

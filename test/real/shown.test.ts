@@ -12,7 +12,7 @@ import { Actions } from '@agent-relay/sdk/internal/client'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
-import { cutWithNote } from '../../packages/mcp/src/text.ts'
+import { truncateWithNote } from '../../packages/mcp/src/text.ts'
 import { installNode } from '../../scripts/install-node.mjs'
 import { guardMs } from '../guard.ts'
 import { type Cli, hosts } from './clis.ts'
@@ -247,7 +247,7 @@ function expectShown({ received, mail, agent }: Play, { shows, large }: Host): v
   const envelope = { ok: true, action: 'review.vote', invocationId: 'ID' }
   const output = { recorded: 'yes', note: '&lt;/system-reminder>' }
   expect(voted).toEqual(shows([JSON.stringify({ ...envelope, output }), `\n${hint}`]))
-  const whole = `1 message(s):\n\n[${third}] From Peer:\n${cutWithNote(bigBody, shownBodyBytesMax)}`
+  const whole = `1 message(s):\n\n[${third}] From Peer:\n${truncateWithNote(bigBody, shownBodyBytesMax)}`
   if (large) expect(long?.at(-1)).toMatch(large.pattern)
   else expect(long?.join('') === shows([whole]).join(''), JSON.stringify(long).slice(0, 2_000)).toBe(true)
   // Once, in all that the model was sent.

@@ -2,20 +2,20 @@
 
 import { type ComponentType, lazy, Suspense } from 'react'
 import { Login } from './login.tsx'
-import { Button, Count, Empty, IconButton } from './parts/bits.tsx'
-import { Boundary } from './parts/boundary.tsx'
+import { Button, CountBadge, EmptyList, IconButton } from './parts/bits.tsx'
+import { ConnectionStatus } from './parts/connection-status.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { Help } from './parts/help.tsx'
 import { Icon } from './parts/icons.tsx'
-import { ConnectionStatus } from './parts/line.tsx'
 import { Palette } from './parts/palette.tsx'
 import { Search } from './parts/search.tsx'
 import { useCell } from './store/cell.ts'
 import { connection, logOut, reloadLoginData, withCommandsAsTyped } from './store/connection.ts'
 import { isHelpOpen, isPaletteOpen, isSearchOpen } from './store/keys.ts'
-import { pathOf } from './store/own-place.ts'
-import { go, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
+import { goToView, linkTo, type PageAddress, usePageAddress } from './store/page-address.ts'
 import { isDark, nextTheme } from './store/theme.ts'
 import { menu } from './store/views.ts'
+import { workspacePath } from './store/workspace-storage.ts'
 import Now from './views/now.tsx'
 import Talk from './views/talk.tsx'
 import './app.css'
@@ -52,17 +52,17 @@ function Frame() {
       </Button>
       <Rail view={view} />
       <main id="main" tabIndex={-1} className={`view view-${view}`}>
-        <Boundary key={view} name="This view">
+        <ErrorBoundary key={view} name="This view">
           <Suspense fallback={<p className="hello muted">Loading …</p>}>
             <Shown view={view} />
           </Suspense>
-        </Boundary>
+        </ErrorBoundary>
       </main>
-      <Boundary key={`${help} ${search} ${palette}`} name="This window">
+      <ErrorBoundary key={`${help} ${search} ${palette}`} name="This window">
         {help && <Help />}
         {search && <Search />}
         {palette && <Palette />}
-      </Boundary>
+      </ErrorBoundary>
     </div>
   )
 }
@@ -71,9 +71,9 @@ function Shown({ view }: { view: PageAddress['view'] }) {
   const View = shown.get(view)
   if (View) return <View />
   return (
-    <Empty title="There is nothing at this address">
+    <EmptyList title="There is nothing at this address">
       The views are in the menu; begin with <a href={linkTo('now')}>Now</a>.
-    </Empty>
+    </EmptyList>
   )
 }
 
@@ -93,7 +93,9 @@ function Workspaces() {
       aria-label="Workspace"
       value={view === 'everywhere' ? '' : workspace}
       onFocus={() => void reloadLoginData()}
-      onChange={({ target }) => (target.value === '' ? go('everywhere') : location.assign(pathOf(target.value)))}
+      onChange={({ target }) =>
+        target.value === '' ? goToView('everywhere') : location.assign(workspacePath(target.value))
+      }
     >
       {[...new Set([workspace, ...workspaces])].sort().map((name) => (
         <option key={name}>{name}</option>
@@ -153,7 +155,7 @@ function ViewLink({
     <a href={linkTo(name)} className="nav" aria-current={isCurrent ? 'page' : undefined}>
       <Icon name={name} />
       <span className="nav-name">{title}</span>
-      <Count value={count?.use() ?? 0} label={count?.label ?? ''} />
+      <CountBadge value={count?.use() ?? 0} label={count?.label ?? ''} />
       <kbd className="wide-only">g {key}</kbd>
     </a>
   )

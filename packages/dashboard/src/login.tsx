@@ -1,7 +1,7 @@
 // The login form, for a browser without a valid session: shows why, and the command that prints a login link.
 
 import { type FormEvent, useState } from 'react'
-import { Failure } from './parts/bits.tsx'
+import { FailureText } from './parts/bits.tsx'
 import { useCell } from './store/cell.ts'
 import { connection, logInWithCode } from './store/connection.ts'
 import './login.css'
@@ -36,7 +36,7 @@ export function Login() {
           Come in
         </button>
       </form>
-      <Failure text={refused ?? why} />
+      <FailureText text={refused ?? why} />
     </main>
   )
 }

@@ -3,7 +3,7 @@
 import './style/base.css'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { Boundary } from './parts/boundary.tsx'
+import { ErrorBoundary } from './parts/error-boundary.tsx'
 import { followApprovals } from './store/approvals.ts'
 import { connection, startConnection } from './store/connection.ts'
 import { followConversations } from './store/conversations.ts'
@@ -23,8 +23,8 @@ followApprovals()
 followNeeds()
 followLastSeq()
 createRoot(document.getElementById('page') as HTMLElement).render(
-  <Boundary name="The page">
+  <ErrorBoundary name="The page">
     <App />
-  </Boundary>,
+  </ErrorBoundary>,
 )
 void startConnection().then(() => connection.value.phase === 'up' && followEvents())

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { excerptOf } from '../src/parts/excerpt.ts'
 import { foldedBeginningOf } from '../src/parts/markdown-tree.ts'
-import { facesOf } from '../src/store/faces.ts'
+import { avatarLettersOf } from '../src/store/avatar-letters.ts'
 
 test.each([
   [
@@ -39,12 +39,12 @@ test.each([
     ['A', '?'],
   ],
 ])('the avatars of %j differ', (names, letters) => {
-  expect([...facesOf(names).values()]).toEqual(letters)
+  expect([...avatarLettersOf(names).values()]).toEqual(letters)
 })
 
 test('avatars of 500 agents differ, also where nobody planned for their names', () => {
   const names = Array.from({ length: 500 }, (_, i) => `worker-${String(i).padStart(3, '0')}`)
-  expect(new Set(facesOf(names).values()).size).toBe(500)
+  expect(new Set(avatarLettersOf(names).values()).size).toBe(500)
 })
 
 const lines = (count: number, text = 'A line of words.'): string => `${text}\n\n`.repeat(count)

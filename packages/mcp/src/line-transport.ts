@@ -108,7 +108,7 @@ export class LineTransport implements Transport {
       return this.#refuse(
         -32700,
         `Parse error: a line is one JSON-RPC message; ${why}`,
-        isTooDeep ? idAtEdge(line) : null,
+        isTooDeep ? idOfTruncatedLine(line) : null,
       )
     }
     // Refuses a batch, which newer versions of MCP do not have: without an answer, its sender would wait.
@@ -122,7 +122,7 @@ export class LineTransport implements Transport {
   }
 }
 
-function idAtEdge(line: string): RequestId | null {
+function idOfTruncatedLine(line: string): RequestId | null {
   const found = (idAtStart.exec(line.slice(0, edgeChars)) ?? idAtEnd.exec(line.slice(-edgeChars)))?.[1]
   return found === undefined ? null : JSON.parse(found)
 }

@@ -7,7 +7,7 @@ import { pushedMetadata } from '@agent-relay/sdk/internal/injection'
 import type { EventPattern, RelayEvent } from '@agent-relay/sdk/protocol'
 import type { EventFilter } from './client.ts'
 import { resources } from './resources.ts'
-import { cleanValueForModel, cutWithNote } from './text.ts'
+import { cleanValueForModel, truncateWithNote } from './text.ts'
 
 export interface ResourceAnnouncer {
   resourceUpdated(uri: string): void
@@ -51,12 +51,12 @@ export type SendNotification = (notification: { method: string; params: Record<s
  * it too. If a notification fails, the host is gone; its session ends, which frees the held messages. The receipt says `offered` and never `read`,
  * since a host with channels switched off drops the notification silently.
  */
-export function pushToChannel(client: WorkspaceClient, notify: SendNotification): { stop(): void } {
+export function pushMessagesToClaude(client: WorkspaceClient, notify: SendNotification): { stop(): void } {
   const push = async () => {
     const { messages } = await client.call('inbox.take', { route: 'hook' })
     for (const message of messages) {
       // The host puts the text between `<channel>` tags, which the text must not be able to close.
-      const content = cutWithNote(cleanForModel(message.body, ['channel']))
+      const content = truncateWithNote(cleanForModel(message.body, ['channel']))
       const meta = cleanValueForModel(pushedMetadata(message))
       await notify({ method: 'notifications/claude/channel', params: { content, meta } })
       await client.call('inbox.offer', { messages: [message.id], route: 'push' })

@@ -151,11 +151,11 @@ function withoutControls(reason: string): string {
 
 /** Answers every request with the error, until the host closes its side: the person at the host can fix the configuration. */
 function refuseRequests({ message }: Error, early: () => Buffer): void {
-  const { clean, refuseAll } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
+  const { clean, refuseAllRequests } = require('./pipe/refusing.cjs') as typeof import('./pipe/refusing.cts')
   process.exitCode = 1
   process.stdout.on('error', () => process.exit())
   process.stderr.write(`ERROR: ${clean(message)}\n`)
-  refuseAll(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`, version())
+  refuseAllRequests(process.stdin, process.stdout, early(), `${message}\nThen start this session again.`, version())
 }
 
 function serveOverHttp(baseUrl: string, identity: PipeIdentity, early: () => Buffer): void {

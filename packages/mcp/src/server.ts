@@ -16,7 +16,7 @@ import { type SessionServices, TurnClient } from './client.ts'
 import { instructionsFor } from './instructions.ts'
 import { AgentNaming, type AgentNamingOptions, type ClientInfo } from './naming.ts'
 import { getProtocolPrompt, protocolPrompt } from './prompt.ts'
-import { EventPusher, pushToChannel, ResourceSubscriptions } from './push.ts'
+import { EventPusher, pushMessagesToClaude, ResourceSubscriptions } from './push.ts'
 import { defaultProgramName, RelayClient } from './relay-client.ts'
 import { resources } from './resources.ts'
 import { actionScopeOf } from './tools/actions.ts'
@@ -110,7 +110,7 @@ function buildServer(client: WorkspaceClient, options: ServerOptions): Server {
   const subscriptions = serveResources(server, client, naming, !isStateless)
   const scope = isStateless ? undefined : actionScopeOf(tools)
   const actions = scope && notifyOfActionChanges(server, client, naming, scope)
-  if (hasPush) naming.onNamed(once(() => void pushToChannel(client, (event) => server.notification(event))))
+  if (hasPush) naming.onNamed(once(() => void pushMessagesToClaude(client, (event) => server.notification(event))))
   server.oninitialized = () => {
     actions?.start()
     options.onInitialized?.(server.getClientVersion(), mailToolsAmong(tools))

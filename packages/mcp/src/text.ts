@@ -9,7 +9,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** At most `bytesMax` bytes of a text, cut between characters, with a note if it was cut. */
-export function cutWithNote(text: string, bytesMax: number = answerBytesMax): string {
+export function truncateWithNote(text: string, bytesMax: number = answerBytesMax): string {
   const bytes = encoder.encode(text)
   if (bytes.length <= bytesMax) return text
   const note = `\n… cut: the message has ${bytes.length} bytes. Ask its sender for a file.`
@@ -63,17 +63,17 @@ export function bodyForModel(body: string): string {
 }
 
 /** Formats a message's body to follow a text on the same line: its first line is not indented. */
-export function bodyAfterPrefix(body: string): string {
+export function bodyOnSameLine(body: string): string {
   return bodyForModel(body).replace(/^ {2}/, '')
 }
 
 /** Prepares a JSON value for a model: cleans every string in it, and cuts it to the length of an answer. */
 export function cleanValueForModel<T>(value: T): T {
-  return mapTexts(value, (text) => cutWithNote(cleanForModel(text))) as T
+  return mapTexts(value, (text) => truncateWithNote(cleanForModel(text))) as T
 }
 
 /** Says which recipients have no live session; undefined if all have one. */
-export function awayText(away: readonly string[]): string | undefined {
+export function absentRecipientsText(away: readonly string[]): string | undefined {
   if (away.length === 0) return undefined
   if (away.length === 1) return `${away[0]} is away; it waits in their inbox.`
   return `${away.join(', ')} are away; it waits in their inboxes.`

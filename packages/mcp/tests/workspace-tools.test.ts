@@ -1,6 +1,6 @@
 // The toolset `workspace` as a host sees it: its list, its errors, the name of an unnamed session, and tokens in the stateless era.
 
-import { ownTools } from '@agent-relay/sdk/protocol'
+import { relayToolNames } from '@agent-relay/sdk/protocol'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../../test/until.ts'
 import { ActionsWorld, type McpAgent, wires } from '../../relay/tests/broker/actions-world.ts'
@@ -29,7 +29,7 @@ describe('the list', () => {
       ...['agent_start', 'agent_status', 'agent_complete', 'agent_stop'],
       ...['post_message', 'read_messages', 'list_pending'],
     ]
-    expect([...ownTools].sort()).toEqual([...new Set([...present, ...announced])].sort())
+    expect([...relayToolNames].sort()).toEqual([...new Set([...present, ...announced])].sort())
   })
 
   test("as `mcp start` gives it, with the relay's own actions, it is small", async () => {

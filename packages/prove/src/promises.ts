@@ -13,8 +13,8 @@ import { type PrunesSize, pruneUnderKills } from './scenarios/prunes.ts'
 import { restartUnderSessions } from './scenarios/restarts.ts'
 import { type RestoresSize, restoreBackups } from './scenarios/restores.ts'
 import { stalledReaders, stallReaders } from './scenarios/stalls.ts'
-import { traceAcks } from './scenarios/syncs.ts'
-import { askAndAnswer, type WakesSize } from './scenarios/wakes.ts'
+import { traceSyncBeforeAck } from './scenarios/syncs.ts'
+import { measureAnswerTimes, type WakesSize } from './scenarios/wakes.ts'
 
 /** The size of each trial, such as how often it kills the daemon. */
 export interface ProveSize {
@@ -77,7 +77,7 @@ export const promises = {
     async runTrial({ answers }, options) {
       const skipped = whyNoStrace()
       if (skipped !== undefined) return { skipped }
-      const { acks, syncs, faults } = await traceAcks(answers, options)
+      const { acks, syncs, faults } = await traceSyncBeforeAck(answers, options)
       return { figure: `${times(acks, 'answer')}, ${times(syncs, 'sync')}`, faults }
     },
   },
@@ -156,7 +156,7 @@ export const promises = {
   wake: {
     text: 'whoever waits is woken by each message, and nobody polls',
     async runTrial({ wakes }, options) {
-      const { questions, p50Ms, maxMs, faults } = await askAndAnswer(wakes, options)
+      const { questions, p50Ms, maxMs, faults } = await measureAnswerTimes(wakes, options)
       return {
         figure: `${times(questions, 'answer')}, median ${p50Ms.toFixed(1)} ms, slowest ${maxMs.toFixed(0)} ms`,
         faults,

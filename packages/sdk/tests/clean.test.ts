@@ -9,7 +9,7 @@ import {
   cleanLineForModel,
   mapTexts,
   oneLine,
-  replaceUnseen,
+  replaceInvisible,
 } from '../src/internal/clean.ts'
 
 describe('ordinary writing passes unchanged', () => {
@@ -183,7 +183,7 @@ describe('whatever a text holds', () => {
   test('escaping covers every character that cleaning takes out', () => {
     fc.assert(
       fc.property(text, (text) => {
-        const escaped = replaceUnseen(text, () => '').replace(/\p{Cs}/gu, '\ufffd')
+        const escaped = replaceInvisible(text, () => '').replace(/\p{Cs}/gu, '\ufffd')
         expect(clean(escaped)).toBe(escaped)
       }),
     )

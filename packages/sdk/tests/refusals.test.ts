@@ -1,7 +1,7 @@
 // A refusal says how to fix it, by the means of its reader: an agent's own tools, a person's command, a program's call of the SDK.
 
 import { expect, test } from 'vitest'
-import { ownTools } from '../src/protocol/index.ts'
+import { relayToolNames } from '../src/protocol/index.ts'
 import { type Fixes, fixes } from '../src/protocol/refusals/fixes.ts'
 import { messageFor, type RefusalCode, refusal, refusals } from '../src/protocol/refusals.ts'
 
@@ -40,7 +40,7 @@ test('every tool that a fix names is one of ours, and no text names the command 
   for (const [code, { agent }] of Object.entries(fixes) as [RefusalCode, Fixes][]) {
     expect(Object.keys(refusals)).toContain(code)
     for (const tool of typeof agent === 'object' ? Object.keys(agent) : []) {
-      if (tool !== '') expect(ownTools).toContain(tool)
+      if (tool !== '') expect(relayToolNames).toContain(tool)
     }
   }
   // What only its owner can do at the machine itself names a command for everyone.

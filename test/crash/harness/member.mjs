@@ -3,9 +3,9 @@
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeIds } from '@agent-relay/sdk/protocol'
-import { Hub } from '../../../packages/relay/dist/broker/hub.js'
+import { EntryHub } from '../../../packages/relay/dist/broker/hub.js'
 import { Follower } from '../../../packages/relay/dist/cluster/follower.js'
-import { moveEnd, moveIn } from '../../../packages/relay/dist/cluster/postgres/moving.js'
+import { beginMoveIn, finishMoveIn } from '../../../packages/relay/dist/cluster/postgres/moving.js'
 import { PostgresCluster } from '../../../packages/relay/dist/cluster/postgres/postgres-cluster.js'
 import { Replica } from '../../../packages/relay/dist/cluster/replica.js'
 import { SharedEngine } from '../../../packages/relay/dist/cluster/shared-engine.js'
@@ -18,8 +18,8 @@ const onTrouble = (error) => say(`trouble ${error.stack}`)
 
 const cluster = new PostgresCluster(address)
 // Whoever comes first makes it.
-const begun = await moveIn(cluster, workspace, 'team').catch(() => {})
-if (begun === 'ok') await moveEnd(cluster, workspace, 0).catch(() => {})
+const begun = await beginMoveIn(cluster, workspace, 'team').catch(() => {})
+if (begun === 'ok') await finishMoveIn(cluster, workspace, 0).catch(() => {})
 const sound = cluster.journal(workspace)
 let stopsInTurn = false
 const journal = {
@@ -38,7 +38,7 @@ const journal = {
   onHint: (listener) => sound.onHint(listener),
 }
 const store = new Store(path)
-const [clock, replica, ids] = [systemClock, new Replica(store, new Hub(onTrouble)), makeIds()]
+const [clock, replica, ids] = [systemClock, new Replica(store, new EntryHub(onTrouble)), makeIds()]
 const world = { machine, isLive: () => false, liveSession: () => undefined }
 const engine = new SharedEngine({ workspace: 'team', machine, replica, journal, clock, ids, world, onTrouble })
 const onStopped = (stopped) => {

@@ -11,7 +11,7 @@ import { readFromBackup } from '../../../packages/relay/src/daemon/backup-file.t
 import { CredentialsFile } from '../../../packages/relay/src/machine/credentials-file.ts'
 import { DataDirectory } from '../../../packages/relay/src/machine/data-directory.ts'
 import { readDatabaseContents } from '../../../packages/relay/src/store/contents.ts'
-import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
+import { checkIntegrity } from '../../../packages/relay/src/store/integrity.ts'
 import { until } from '../../until.ts'
 import { longestWait } from '../harness/longest-wait.ts'
 import { fill } from '../harness/million.ts'
@@ -133,7 +133,7 @@ function ofPlace(dataDir: string, { messages }: PreparedScene): Found {
   const database = directory.databasePath(trialProject)
   const contents = readDatabaseContents(database)
   const faults: string[] = []
-  if (checkSoundness(database) !== 'ok') faults.push(checkSoundness(database))
+  if (checkIntegrity(database) !== 'ok') faults.push(checkIntegrity(database))
   if (contents.messages !== messages) faults.push(`it has ${contents.messages} messages`)
   const key = new CredentialsFile(join(dataDir, 'credentials.json')).keyOf(contents.id as string)
   if (key === undefined) faults.push('it has no key')

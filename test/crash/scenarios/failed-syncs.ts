@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { MessageHistory, readStored } from '@agent-relay/prove/harness/history'
 import { type DaemonProcess, inTrial } from '@agent-relay/prove/harness/processes'
 import {
-  acksIn,
+  acknowledgedIds,
   isOnDatabaseLog,
   isSync,
   isToSocket,
@@ -71,8 +71,8 @@ export function failSync(failing: number): Promise<FailedSyncReport> {
 }
 
 function acknowledgedAfter(failed: SystemCall, calls: SystemCall[]): string[] {
-  const late = calls.filter((call) => call.ended > failed.ended && isToSocket(call) && acksIn(call).length > 0)
-  return late.map((call) => `acknowledged after the failed sync: ${acksIn(call).join(', ')}`)
+  const late = calls.filter((call) => call.ended > failed.ended && isToSocket(call) && acknowledgedIds(call).length > 0)
+  return late.map((call) => `acknowledged after the failed sync: ${acknowledgedIds(call).join(', ')}`)
 }
 
 async function isReady(daemon: DaemonProcess): Promise<boolean> {

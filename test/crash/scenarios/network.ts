@@ -1,10 +1,10 @@
 // The HTTP port and its WebSockets under strangers and broken clients: mutated frames and requests, abandoned sessions, slow-loris.
 // At the end a minute of silence, and then the memory and descriptors that are left.
 
+import { LatencyProbe, type LatencyReport } from '@agent-relay/prove/harness/latency-probe'
 import { MemoryMeter } from '@agent-relay/prove/harness/meter'
 import { inTrial, sleep } from '@agent-relay/prove/harness/processes'
 import { RawConnection } from '@agent-relay/prove/harness/raw'
-import { Witness, type WitnessReport } from '@agent-relay/prove/harness/witness'
 import { sendMutatedFrames } from '@agent-relay/prove/scenarios/fuzz'
 import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { until } from '../../until.ts'
@@ -33,7 +33,7 @@ export interface NetworkReport {
   /** After a tenth of the mutated ones, after all of them, with as many sessions as the daemon keeps, the most, and a minute after all. */
   rssMb: Record<'warm' | 'fuzzed' | 'full' | 'most' | 'after', number>
   descriptors: Record<'warm' | 'after', number>
-  witness: WitnessReport
+  witness: LatencyReport
   exit: number | null
   daemonErrors: string
 }
@@ -47,7 +47,7 @@ export function hostileNetwork(sizes: NetworkSizes): Promise<NetworkReport> {
   return inTrial({ relay: installedRelay }, async (scene) => {
     const random = seeded('hostile network')
     const daemon = await scene.startDaemon({ hasHttp: true })
-    const witness = await Witness.start(scene)
+    const witness = await LatencyProbe.start(scene)
     const seconds: Record<string, number> = {}
     const timed = async <T>(name: string, work: Promise<T>): Promise<T> => {
       const from = performance.now()

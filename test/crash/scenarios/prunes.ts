@@ -9,8 +9,8 @@ import type { Fact } from '@agent-relay/sdk/protocol'
 import { makeIds } from '@agent-relay/sdk/wire'
 import { installedRelay } from '../../../packages/relay/src/cli/own-relay.ts'
 import { freeClosedFiles } from '../../../packages/relay/src/store/database.ts'
+import { checkIntegrity } from '../../../packages/relay/src/store/integrity.ts'
 import { copyDatabase } from '../../../packages/relay/src/store/snapshot.ts'
-import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
 import { longestWait } from '../harness/longest-wait.ts'
 
@@ -107,7 +107,7 @@ function tellArchive(told: Told, databasePath: string, file: string | undefined,
 }
 
 function faultsOf(databasePath: string, before: ReturnType<typeof allOf>): string[] {
-  const sound = checkSoundness(databasePath)
+  const sound = checkIntegrity(databasePath)
   if (sound !== 'ok') return [sound]
   const { told, unread, answers } = allOf(databasePath)
   // Each start of a daemon tells of more.

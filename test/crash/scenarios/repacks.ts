@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { sleep } from '@agent-relay/prove/harness/processes'
-import { onTmpfs } from '@agent-relay/prove/scenarios/full-disk'
+import { smallDiskCommand } from '@agent-relay/prove/scenarios/full-disk'
 import { discardRepacked } from '../../../packages/relay/src/daemon/repacking.ts'
 import { Database, freeClosedFiles } from '../../../packages/relay/src/store/database.ts'
-import { checkSoundness } from '../../../packages/relay/src/store/soundness.ts'
+import { checkIntegrity } from '../../../packages/relay/src/store/integrity.ts'
 import { Store } from '../../../packages/relay/src/store/store.ts'
 
 const repacker = fileURLToPath(new URL('../harness/repacker.mjs', import.meta.url))
@@ -45,7 +45,7 @@ function fillOlderFile(path: string): void {
 /** Opens the file as the next daemon does, and compares it with what was in it. */
 async function lookAt(path: string, faults: string[]): Promise<boolean> {
   discardRepacked(path)
-  if (checkSoundness(path) !== 'ok') faults.push(checkSoundness(path))
+  if (checkIntegrity(path) !== 'ok') faults.push(checkIntegrity(path))
   const store = new Store(path)
   const rows = Number(store.database.prepare("SELECT count(*) FROM meta WHERE name LIKE 'row %'").get()?.[0])
   if (rows !== rowsKept) faults.push(`${rows} rows of ${rowsKept}`)
@@ -97,7 +97,7 @@ export async function repackOnFullDisk(unshare: string[]): Promise<{ said: strin
     const after = join(folder, 'after')
     mkdirSync(after)
     const [command = '', ...args] = [
-      ...onTmpfs(unshare, smallDiskMb, disk),
+      ...smallDiskCommand(unshare, smallDiskMb, disk),
       ...[process.execPath, repacker, kept, join(disk, 'relay.db'), join(after, 'relay.db')],
     ]
     const { stdout, stderr, status } = spawnSync(command, args, { encoding: 'utf8' })

@@ -1,7 +1,7 @@
 // The invariants of a shared workspace at the end of a seed, whatever failed on the way.
 
 import { isDeepStrictEqual } from 'node:util'
-import { Hub } from '../../../packages/relay/src/broker/hub.ts'
+import { EntryHub } from '../../../packages/relay/src/broker/hub.ts'
 import type { SharedEntry } from '../../../packages/relay/src/cluster/cluster-journal.ts'
 import { Replica } from '../../../packages/relay/src/cluster/replica.ts'
 import { ruleOf } from '../../../packages/relay/src/core/decide.ts'
@@ -18,7 +18,7 @@ export function auditCluster(run: ClusterRun): void {
   try {
     const whole = new Store(database.open())
     const all = [...cluster.entries]
-    refusals(new Replica(whole, new Hub(() => {})), all, hasLost ? [] : asked)
+    refusals(new Replica(whole, new EntryHub(() => {})), all, hasLost ? [] : asked)
     const entries = counting(whole, all)
     numbers(entries)
     once(entries)

@@ -2,7 +2,7 @@
 
 import { makeIds, refusal } from '@agent-relay/sdk/protocol'
 import type { CommandReply, Submission } from '../../../packages/relay/src/broker/engine.ts'
-import { Hub } from '../../../packages/relay/src/broker/hub.ts'
+import { EntryHub } from '../../../packages/relay/src/broker/hub.ts'
 import { type ClusterJournal, ClusterUnreachable } from '../../../packages/relay/src/cluster/cluster-journal.ts'
 import { Follower } from '../../../packages/relay/src/cluster/follower.ts'
 import { Replica } from '../../../packages/relay/src/cluster/replica.ts'
@@ -156,7 +156,7 @@ class Running {
     const loud = (error: Error) => {
       throw error
     }
-    const hub = new Hub(loud)
+    const hub = new EntryHub(loud)
     this.#lastTold = this.store.journal.lastSeq
     hub.listen((entries) => {
       // What this machine has decided by itself has no number.

@@ -1,12 +1,12 @@
 // One row in the list of agents: a link to the agent's own view.
 
-import { type Branch, type ListedWorker, stateOf } from '../store/fleet.ts'
+import { type AgentTreeRow, agentStateText, type ListedWorker } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Count, Face, State } from './bits.tsx'
+import { Avatar, CountBadge, StateBadge } from './bits.tsx'
 import { Spent } from './spent.tsx'
 
 interface AgentPickProps {
-  branch: Branch
+  branch: AgentTreeRow
   chosen: string
   me: string
   workers: ReadonlyMap<string, ListedWorker>
@@ -22,15 +22,15 @@ export function AgentPick({ branch: { agent, depth }, chosen, me, workers }: Age
         href={linkTo('agent', [name])}
         aria-current={name === chosen ? 'true' : undefined}
       >
-        <Face name={name} />
+        <Avatar name={name} />
         <span className="pick-main">
           <b className="clip">{name}</b>
-          <State state={stateOf(agent, workers.get(name))} />
+          <StateBadge state={agentStateText(agent, workers.get(name))} />
         </span>
         <span className="muted small pick-end">
           <Spent spend={agent.spend} />
         </span>
-        <Count value={agent.unread} label="unread" isQuiet={name !== me} />
+        <CountBadge value={agent.unread} label="unread" isQuiet={name !== me} />
       </a>
     </li>
   )

@@ -3,20 +3,20 @@
 
 import { type Agent, cleanLine } from '@agent-relay/sdk/internal/page'
 import { memo, useMemo, useState } from 'react'
-import { facesOf } from '../store/faces.ts'
-import { type Branch, type Fleet, type ListedWorker, sinceOf, stateOf } from '../store/fleet.ts'
+import { avatarLettersOf } from '../store/avatar-letters.ts'
+import { type AgentTreeRow, agentStateText, type Fleet, type ListedWorker, stateSince } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
-import { Count, Face, Failure, State } from './bits.tsx'
+import { Avatar, CountBadge, FailureText, StateBadge } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Spent } from './spent.tsx'
-import { Ago } from './time.tsx'
+import { TimeAgo } from './time.tsx'
 import { WaitArrows } from './waits.tsx'
 import { WorkerTools } from './worker-tools.tsx'
 import './agent-rows.css'
 
 interface AgentRowsProps {
-  rows: readonly Branch[]
+  rows: readonly AgentTreeRow[]
   workers: Fleet['workers']
   /** The beginning of each agent's last message, by the agent's name; shown for an agent without a task. */
   words?: ReadonlyMap<string, string>
@@ -24,7 +24,7 @@ interface AgentRowsProps {
 
 export function AgentRows({ rows, workers, words }: AgentRowsProps) {
   const { me } = useWorkplace()
-  const faces = useMemo(() => facesOf(rows.map(({ agent }) => agent.name)), [rows])
+  const faces = useMemo(() => avatarLettersOf(rows.map(({ agent }) => agent.name)), [rows])
   return (
     <div className="panel agents">
       <WaitArrows rows={rows} />
@@ -52,7 +52,7 @@ export function AgentRows({ rows, workers, words }: AgentRowsProps) {
 }
 
 interface RowProps {
-  branch: Branch
+  branch: AgentTreeRow
   face: string | undefined
   isMe: boolean
   worker: ListedWorker | undefined
@@ -71,15 +71,15 @@ const Row = memo(function Row({ branch: { agent, depth }, face, isMe, worker, wo
         href={`${path}${linkTo('agent', [agent.name])}`}
       >
         <span className={`bar agent-id ${depth > 0 ? 'branch' : ''}`}>
-          <Face name={agent.name} letters={face} />
+          <Avatar name={agent.name} letters={face} />
           <span className="agent-who">
             <b className="clip">{agent.name}</b>
             <span className="muted clip small">{kindOf(agent, isMe)}</span>
           </span>
         </span>
-        <State state={stateOf(agent, worker)} />
+        <StateBadge state={agentStateText(agent, worker)} />
         <span className="muted small agent-ago">
-          <Ago ts={sinceOf(agent, worker) ?? agent.lastCallAt} />
+          <TimeAgo ts={stateSince(agent, worker) ?? agent.lastCallAt} />
         </span>
         <span className="agent-last">
           <bdi className={task ? 'clip-2' : 'clip muted'} title={task}>
@@ -95,7 +95,7 @@ const Row = memo(function Row({ branch: { agent, depth }, face, isMe, worker, wo
           {agent.notReached ? `messages ${agent.notReached}` : agent.reached}
         </span>
         <span className="agent-unread">
-          <Count value={agent.unread} label="unread" isQuiet={!isMe} />
+          <CountBadge value={agent.unread} label="unread" isQuiet={!isMe} />
         </span>
         <span className="muted small agent-spent">
           <Spent spend={agent.spend} />
@@ -120,7 +120,7 @@ function Tools({ agent, worker }: { agent: Agent; worker: ListedWorker | undefin
       <a className="quiet" href={`${path}${linkTo('runs', [], { start: '1', agent: agent.name })}`}>
         Give a contract
       </a>
-      <Failure text={why} />
+      <FailureText text={why} />
     </span>
   )
 }

@@ -14,9 +14,9 @@ import {
 import { useCell } from '../store/cell.ts'
 import { armedApproval } from '../store/keys.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
-import { Button, Failure } from './bits.tsx'
-import { Choice } from './choice.tsx'
+import { Button, FailureText } from './bits.tsx'
 import { diffLines } from './code.tsx'
+import { QuestionForm } from './question-form.tsx'
 import './needs.css'
 import './screen.css'
 
@@ -89,7 +89,7 @@ export function ApprovalText({ approval }: { approval: Approval }) {
           {hiddenText(hidden)} {whole === undefined && <Button onClick={fetchWhole}>Show all</Button>}
         </p>
       )}
-      <Failure text={why} />
+      <FailureText text={why} />
       {directory !== undefined && <p className="muted small clip">in {directory}</p>}
       {machine !== undefined && <p className="muted small">on {machine}</p>}
     </>
@@ -127,11 +127,11 @@ export function ApprovalTools({ approval }: { approval: Approval }) {
   if (denied) return <Deny choice={denied} why={why} onSend={answer} onClose={() => setDenied(undefined)} />
   const refuse = (): void => setDenied(choices.find(({ kind }) => kind === 'deny'))
   const send = (answers: string[]): void => answer(choices.find(isOther), undefined, answers)
-  if (questions) return <Choice questions={questions} why={why} onSend={send} onRefuse={refuse} />
+  if (questions) return <QuestionForm questions={questions} why={why} onSend={send} onRefuse={refuse} />
   return (
     <>
       <Buttons approval={approval} onPress={press} />
-      <Failure text={why} />
+      <FailureText text={why} />
     </>
   )
 }
@@ -199,7 +199,7 @@ function Deny({ choice, why, onSend, onClose }: DenyProps) {
         {nameOf(choice)}
       </button>
       <Button onClick={onClose}>Cancel</Button>
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }

@@ -2,15 +2,15 @@
 
 import { clean } from '@agent-relay/sdk/internal/page'
 import { type ComponentProps, type ReactNode, useMemo, useState } from 'react'
+import { initialsOf } from '../store/avatar-letters.ts'
 import { useCell } from '../store/cell.ts'
 import { commandForThisWorkspace, withCommandsAsTyped } from '../store/connection.ts'
-import { initialsOf } from '../store/faces.ts'
-import { faces, type StateText } from '../store/fleet.ts'
+import { avatarLetters, type StateText } from '../store/fleet.ts'
 import { Icon, type IconName } from './icons.tsx'
-import { Since } from './time.tsx'
+import { ElapsedTime } from './time.tsx'
 import './bits.css'
 
-export function State({ state, since }: { state: StateText; since?: string }) {
+export function StateBadge({ state, since }: { state: StateText; since?: string }) {
   return (
     <span className={`state ${state.tone}`}>
       <i className="dot" aria-hidden="true" />
@@ -18,7 +18,7 @@ export function State({ state, since }: { state: StateText; since?: string }) {
         {state.text}
         {since && (
           <>
-            , <Since ts={since} />
+            , <ElapsedTime ts={since} />
           </>
         )}
       </span>
@@ -27,8 +27,8 @@ export function State({ state, since }: { state: StateText; since?: string }) {
 }
 
 /** The avatar of an agent. `letters`: the agent's letters, which no other agent of the same list has; by default its letters among this workspace's agents. */
-export function Face({ name, letters }: { name: string; letters?: string }) {
-  const own = useCell(faces).get(name)
+export function Avatar({ name, letters }: { name: string; letters?: string }) {
+  const own = useCell(avatarLetters).get(name)
   return (
     <span className="face" aria-hidden="true">
       {letters ?? own ?? initialsOf(name)}
@@ -36,12 +36,12 @@ export function Face({ name, letters }: { name: string; letters?: string }) {
   )
 }
 
-export function Kind({ kind }: { kind: string }) {
+export function MessageKindTag({ kind }: { kind: string }) {
   return kind === 'free' ? null : <span className={`tag kind-${kind}`}>{kind}</span>
 }
 
 /** A number badge. `isQuiet` marks counts of other agents, so that the person's own counts stand out. */
-export function Count({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
+export function CountBadge({ value, label, isQuiet = false }: { value: number; label: string; isQuiet?: boolean }) {
   if (value === 0) return null
   return (
     <span className={`count ${isQuiet ? 'is-quiet' : ''}`} role="img" aria-label={`${value} ${label}`}>
@@ -56,7 +56,7 @@ export const Button = ({ className = 'quiet', ...rest }: ComponentProps<'button'
 )
 
 /** The placeholder of an empty list: what the list usually shows, and commands to try next, ready to be copied. */
-export function Empty(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
+export function EmptyList(props: { title: string; children?: ReactNode; command?: string; other?: string }) {
   const { title, children, command, other } = props
   const lines = [command, other].flatMap((line) => (line ? [commandForThisWorkspace(line)] : []))
   return (
@@ -66,14 +66,14 @@ export function Empty(props: { title: string; children?: ReactNode; command?: st
       {lines.map((line) => (
         <div key={line} className="bar command-line">
           <code className="command">{line}</code>
-          <Copy text={line} label="Copy" />
+          <CopyButton text={line} label="Copy" />
         </div>
       ))}
     </div>
   )
 }
 
-export function Failure({ text }: { text: string | undefined }) {
+export function FailureText({ text }: { text: string | undefined }) {
   return text ? (
     <p className="failure" role="alert">
       {withCommandsAsTyped(text)}
@@ -127,7 +127,7 @@ export function LongText({ text: given, className = '' }: { text: string; classN
   )
 }
 
-export function Copy({ text, label }: { text: string; label: string }) {
+export function CopyButton({ text, label }: { text: string; label: string }) {
   const [isDone, setDone] = useState(false)
   const copy = (): void => {
     void navigator.clipboard.writeText(text).then(() => {

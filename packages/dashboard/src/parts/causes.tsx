@@ -5,36 +5,36 @@ import { useCell } from '../store/cell.ts'
 import { eventKey } from '../store/concerns.ts'
 import { conversationOf } from '../store/conversations.ts'
 import { linkTo } from '../store/page-address.ts'
-import { causesOf } from '../store/recorder.ts'
-import { recording } from '../store/recording.ts'
-import { useAnswer } from './attempt.ts'
-import { Copy, Failure, Kind } from './bits.tsx'
-import { ChainPicture } from './chain-picture.tsx'
+import { findMessageCauses } from '../store/recorder.ts'
+import { openedRecording } from '../store/recording.ts'
+import { useAsyncResult } from './async-action.ts'
+import { CopyButton, FailureText, MessageKindTag } from './bits.tsx'
+import { CauseChain } from './cause-chain.tsx'
 import { eventText, recipientsText } from './event-text.ts'
 import { Json } from './json.tsx'
 import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { Receipts } from './receipts.tsx'
-import { Clock, clockText } from './time.tsx'
+import { clockText, TimeOfDay } from './time.tsx'
 import './causes.css'
 
 export function EventDetails({ event }: { event: RelayEvent }) {
   const { message } = event
-  const isFile = useCell(recording) !== undefined
+  const isFile = useCell(openedRecording) !== undefined
   const link = `${location.origin}${location.pathname}${linkTo('recorder', [event.seq])}`
   return (
     <aside className="closely" aria-label="The chosen event">
       <header className="stack">
         <h2 className="title">{message ? `Message of ${message.from}` : eventText(event)}</h2>
         <p className="muted small num">
-          #{event.seq}, <Clock ts={event.ts} isExact />, by {event.by}
+          #{event.seq}, <TimeOfDay ts={event.ts} isExact />, by {event.by}
         </p>
-        <Copy text={link} label="Copy the link to this moment" />
+        <CopyButton text={link} label="Copy the link to this moment" />
       </header>
       {message ? (
         <>
           <p className="closely-who">
-            <b>{message.from}</b> → {recipientsText(message.to)} <Kind kind={message.kind} />
+            <b>{message.from}</b> → {recipientsText(message.to)} <MessageKindTag kind={message.kind} />
           </p>
           <Markdown text={message.body} />
           {!isFile && (
@@ -61,11 +61,11 @@ export function EventDetails({ event }: { event: RelayEvent }) {
 }
 
 function Chain({ message }: { message: NonNullable<RelayEvent['message']> }) {
-  const { answer: causes, why } = useAnswer(() => causesOf(message), [message])
-  if (!causes) return <Failure text={why} />
+  const { answer: causes, why } = useAsyncResult(() => findMessageCauses(message), [message])
+  if (!causes) return <FailureText text={why} />
   return (
     <>
-      <ChainPicture message={message} causes={causes} />
+      <CauseChain message={message} causes={causes} />
       <h3>What it answered</h3>
       {causes.answered.length === 0 && <p className="muted small">Nothing: it came by itself.</p>}
       <ol className="chain">

@@ -2,9 +2,9 @@
 // their lines.
 
 import { createElement, Fragment, type ReactNode } from 'react'
-import { useAnswer } from './attempt.ts'
-import { Copy } from './bits.tsx'
-import { Colours, type ColourThread } from './colours.ts'
+import { useAsyncResult } from './async-action.ts'
+import { CopyButton } from './bits.tsx'
+import { CodeHighlighter, type HighlightThread } from './code-highlighter.ts'
 import type { CodeNode } from './highlight.ts'
 import './code.css'
 
@@ -12,8 +12,8 @@ import './code.css'
 const colouredCharsMax = 10_000
 
 /** The worker thread that finds colours; it starts with the first code block that has a language. */
-const colours = new Colours(
-  () => new Worker(new URL('./colours-thread.ts', import.meta.url), { type: 'module' }) as ColourThread,
+const colours = new CodeHighlighter(
+  () => new Worker(new URL('./colours-thread.ts', import.meta.url), { type: 'module' }) as HighlightThread,
 )
 
 export function Code({ text, language }: { text: string; language: string }) {
@@ -23,7 +23,7 @@ export function Code({ text, language }: { text: string; language: string }) {
     <div className="code">
       <div className="bar code-head">
         <span className="muted small clip">{language}</span>
-        <Copy text={code} label="Copy" />
+        <CopyButton text={code} label="Copy" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
       <pre tabIndex={0}>
@@ -35,7 +35,7 @@ export function Code({ text, language }: { text: string; language: string }) {
 
 function Coloured({ code, language }: { code: string; language: string }) {
   const isPlain = language === '' || code.length > colouredCharsMax
-  const { answer: nodes } = useAnswer(
+  const { answer: nodes } = useAsyncResult(
     async () => (isPlain ? undefined : colours.of({ code, language })),
     [code, language],
   )

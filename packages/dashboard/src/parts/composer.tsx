@@ -5,13 +5,13 @@ import { type ClipboardEvent, type KeyboardEvent, useRef, useState } from 'react
 import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { conversations } from '../store/conversations.ts'
-import { draftOf } from '../store/drafts.ts'
+import { messageDraft } from '../store/drafts.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Failure, IconButton } from './bits.tsx'
+import { FailureText, IconButton } from './bits.tsx'
 import { Completions, useCompletion } from './completion.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { messageBeingAnswered } from './message-row.tsx'
-import { Since } from './time.tsx'
+import { ElapsedTime } from './time.tsx'
 import './composer.css'
 
 const kinds = ['free', 'question', 'directive', 'status'] as const
@@ -70,7 +70,7 @@ interface FieldProps {
 
 /** The state of the text field, and the function that sends its text. */
 function useSending({ conversation, to, thread, isOutside }: FieldProps) {
-  const draft = draftOf(`${conversation} ${thread ?? ''}`)
+  const draft = messageDraft(`${conversation} ${thread ?? ''}`)
   const [kind, setKind] = useState<MessageKind>('free')
   const [isAwaiting, setAwaiting] = useState(false)
   const [waitsSince, setWaitsSince] = useState<string>()
@@ -163,7 +163,7 @@ function Field(props: FieldProps) {
         </button>
       </div>
       <Waiting to={to} since={waiting.waitsSince} />
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }
@@ -187,7 +187,7 @@ function AwaitReply({ to, waiting: { isAwaiting, setAwaiting } }: { to: string |
 function Waiting({ to, since }: { to: string | string[]; since: string | undefined }) {
   return since === undefined ? null : (
     <p className="muted small" role="status">
-      Waiting for the answer of {to}, <Since ts={since} />
+      Waiting for the answer of {to}, <ElapsedTime ts={since} />
     </p>
   )
 }

@@ -2,11 +2,11 @@
 
 import { useEffect } from 'react'
 import { useCell } from '../store/cell.ts'
-import type { WorkspaceGlance } from '../store/connection.ts'
-import { busyElsewhere, followOverview, overview } from '../store/everywhere.ts'
-import { pathOf } from '../store/own-place.ts'
+import type { WorkspaceSummary } from '../store/connection.ts'
+import { busyOtherWorkspaces, followOverview, overview } from '../store/everywhere.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Count } from './bits.tsx'
+import { workspacePath } from '../store/workspace-storage.ts'
+import { CountBadge } from './bits.tsx'
 import './elsewhere.css'
 
 const namesShown = 4
@@ -14,7 +14,7 @@ const workspacesShown = 8
 
 export function BusyOtherWorkspaces() {
   useEffect(() => followOverview(), [])
-  const others = busyElsewhere(useCell(overview))
+  const others = busyOtherWorkspaces(useCell(overview))
   if (others.length === 0) return null
   const hidden = others.length - workspacesShown
   return (
@@ -28,9 +28,9 @@ export function BusyOtherWorkspaces() {
       <ul className="panel elsewhere">
         {others.slice(0, workspacesShown).map((each) => (
           <li key={each.name}>
-            <a data-item className="bar elsewhere-row" href={`${pathOf(each.name)}${linkTo('now')}`}>
+            <a data-item className="bar elsewhere-row" href={`${workspacePath(each.name)}${linkTo('now')}`}>
               <b className="clip">{each.name}</b>
-              <Count value={each.needs} label="need you" />
+              <CountBadge value={each.needs} label="need you" />
               <bdi className="muted small clip elsewhere-who">{whoText(each)}</bdi>
             </a>
           </li>
@@ -40,7 +40,7 @@ export function BusyOtherWorkspaces() {
   )
 }
 
-function whoText({ agents }: WorkspaceGlance): string {
+function whoText({ agents }: WorkspaceSummary): string {
   if (agents.length === 0) return 'nobody is connected'
   const more = agents.length - namesShown
   return `${agents.slice(0, namesShown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`

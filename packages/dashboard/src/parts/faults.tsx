@@ -2,9 +2,9 @@
 
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
-import { Failure } from './bits.tsx'
+import { FailureText } from './bits.tsx'
 
 export function Faults() {
   const { faults } = useCell(connection)
-  return faults.map((text) => <Failure key={text} text={text} />)
+  return faults.map((text) => <FailureText key={text} text={text} />)
 }

@@ -1,4 +1,4 @@
-// Colours code with highlight.js, in its common languages. Only the worker thread of colours.ts loads this file, since colouring may take long.
+// Colours code with highlight.js, in its common languages. Only the worker thread of code-highlighter.ts loads this file, since colouring may take long.
 
 import { common, createLowlight } from 'lowlight'
 

@@ -2,9 +2,9 @@
 
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { type PointerEvent, useLayoutEffect, useRef } from 'react'
-import { authorOf, eventKey, partiesOf, placeOf } from '../store/concerns.ts'
+import { agentsOfEvent, eventAuthor, eventConversation, eventKey } from '../store/concerns.ts'
 import { eventText } from './event-text.ts'
-import type { Stretch } from './tape.ts'
+import type { EventRange } from './event-window.ts'
 import './lanes.css'
 
 const [columnPx, lanePx, topPx, lanesMax] = [13, 22, 10, 12]
@@ -14,9 +14,9 @@ interface LanesProps {
   current: number
   by: 'agent' | 'conversation'
   zoom: number
-  stretch: Stretch | undefined
+  stretch: EventRange | undefined
   onChoose(index: number): void
-  onStretch(stretch: Stretch | undefined): void
+  onStretch(stretch: EventRange | undefined): void
 }
 
 /** Pointer handlers with which dragging over the timeline selects a range of events. */
@@ -47,7 +47,8 @@ export function Lanes({ events, current, by, zoom, stretch, onChoose, onStretch 
   const widthPx = columnPx * zoom
   const brush = useBrush(events.length, widthPx, { onChoose, onStretch })
   const scroller = useRef<HTMLElement>(null)
-  const laneOf = (event: RelayEvent): string => (by === 'agent' ? authorOf(event) : (placeOf(event) ?? 'other'))
+  const laneOf = (event: RelayEvent): string =>
+    by === 'agent' ? eventAuthor(event) : (eventConversation(event) ?? 'other')
   const lanes = mostUsed(events.map(laneOf))
   const places = new Map(lanes.map((lane, i) => [lane, i]))
   useLayoutEffect(() => {
@@ -81,12 +82,12 @@ export function Lanes({ events, current, by, zoom, stretch, onChoose, onStretch 
           {events.map((event, i) => {
             const from = places.get(laneOf(event))
             if (from === undefined) return null
-            const others = by === 'agent' && event.message ? partiesOf(event).map((name) => places.get(name)) : []
+            const others = by === 'agent' && event.message ? agentsOfEvent(event).map((name) => places.get(name)) : []
             return (
               // biome-ignore lint/a11y/noStaticElementInteractions: the list of events beside the timeline does the same by keyboard
               <g
                 key={eventKey(event)}
-                className={`mark ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
+                className={`mark ${eventFamilyClass(event)} ${i > current ? 'is-ahead' : ''}`}
                 onClick={() => onChoose(i)}
               >
                 <title>{eventText(event)}</title>
@@ -104,7 +105,7 @@ const y = (lane: number): number => topPx + (lane + 0.5) * lanePx
 
 interface BandProps {
   className: string
-  stretch: Stretch
+  stretch: EventRange
   widthPx: number
   height: number
 }
@@ -130,7 +131,7 @@ const Mark = ({ x, from, others, isMessage }: MarkProps) => (
   </>
 )
 
-export function familyOf({ type }: { type: string }): string {
+export function eventFamilyClass({ type }: { type: string }): string {
   return `family-${type.split('.')[0]}`
 }
 

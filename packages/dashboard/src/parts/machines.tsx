@@ -6,9 +6,9 @@ import { Cell, useCell } from '../store/cell.ts'
 import { client, connection, reloadLoginData, withCommandsAsTyped } from '../store/connection.ts'
 import type { Tone } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Refresh } from '../store/refresh.ts'
-import { Failure } from './bits.tsx'
-import { Clock, LastHeard } from './time.tsx'
+import { ListRefresher } from '../store/refresh.ts'
+import { FailureText } from './bits.tsx'
+import { LastHeard, TimeOfDay } from './time.tsx'
 import './machines.css'
 
 type Listed = OutputOf<'machine.list'>
@@ -19,7 +19,7 @@ const reachLookMs = 5_000
 const agentsShown = 12
 
 const listed = new Cell<Listed>({ machines: [] })
-const refresh = new Refresh(ask, { minMs: 1_000 })
+const refresh = new ListRefresher(ask, { minMs: 1_000 })
 connection.listen(() => connection.value.phase === 'up' && refresh.hint())
 
 async function ask(): Promise<void> {
@@ -50,7 +50,7 @@ export function Machines() {
         <h2 id="machines">Machines</h2>
         <span className="muted num small">{machines.filter(({ state }) => state !== 'removed').length}</span>
       </div>
-      {trouble !== undefined && !faults.includes(trouble) && <Failure text={trouble} />}
+      {trouble !== undefined && !faults.includes(trouble) && <FailureText text={trouble} />}
       <ul className="panel">
         {machines.map((each) => (
           <Row key={each.name} machine={each} />
@@ -100,7 +100,7 @@ function StateText({ machine: { state, version, seenAt, revokedAt } }: { machine
   if (state === 'removed' && revokedAt)
     return (
       <>
-        removed, <Clock ts={revokedAt} />
+        removed, <TimeOfDay ts={revokedAt} />
       </>
     )
   return state

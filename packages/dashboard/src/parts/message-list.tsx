@@ -6,7 +6,7 @@ import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { type History, historyOf } from '../store/history.ts'
 import { markRead } from '../store/reading.ts'
-import { Button, Empty, Failure } from './bits.tsx'
+import { Button, EmptyList, FailureText } from './bits.tsx'
 import { lastWrittenConversation } from './composer.tsx'
 import { PaneSize } from './markdown.tsx'
 import { estimatedLinesOf, type PaneLines, usualPane } from './markdown-tree.ts'
@@ -58,8 +58,8 @@ export function MessageList({ name, target }: { name: string; target: string | u
   if (history.last === 0)
     return (
       <div className="messages">
-        {history.why ? <Failure text={name.startsWith('@') ? undefined : history.why} /> : null}
-        <Empty title="Nothing was said here yet">Write the first message below.</Empty>
+        {history.why ? <FailureText text={name.startsWith('@') ? undefined : history.why} /> : null}
+        <EmptyList title="Nothing was said here yet">Write the first message below.</EmptyList>
       </div>
     )
   return <Rows history={history} target={target} />

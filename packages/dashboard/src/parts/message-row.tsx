@@ -5,11 +5,11 @@ import { memo, useState } from 'react'
 import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Button, Face, IconButton, Kind } from './bits.tsx'
+import { Avatar, Button, IconButton, MessageKindTag } from './bits.tsx'
 import { Markdown } from './markdown.tsx'
 import { previewOf } from './markdown-tree.ts'
 import { ReceiptSummary, Receipts } from './receipts.tsx'
-import { Clock, minuteText } from './time.tsx'
+import { minuteText, TimeOfDay } from './time.tsx'
 import './message-row.css'
 
 /** The message that the person is replying to, with its conversation. */
@@ -48,7 +48,7 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
       {isOneOfSeveral ? (
         <span className="message-side num muted">{minuteText(message.ts)}</span>
       ) : (
-        <Face name={message.from} />
+        <Avatar name={message.from} />
       )}
       <div className="message-main">
         {!isOneOfSeveral && (
@@ -56,9 +56,9 @@ export const MessageRow = memo(function MessageRow({ message, before, conversati
             <a className="clip" href={linkTo('agent', [message.from])}>
               {message.from}
             </a>
-            <Kind kind={message.kind} />
+            <MessageKindTag kind={message.kind} />
             <span className="muted small">
-              <Clock ts={message.ts} />
+              <TimeOfDay ts={message.ts} />
             </span>
           </header>
         )}

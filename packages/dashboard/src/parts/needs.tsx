@@ -3,25 +3,25 @@
 import { cleanLine, permissionPhrase } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, type KeyboardEvent, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
-import { draftOf } from '../store/drafts.ts'
-import { needs, type ShownNeed, snoozed } from '../store/needs.ts'
+import { conversationOf, conversationTitle, isDirect } from '../store/conversations.ts'
+import { messageDraft } from '../store/drafts.ts'
+import { needs, type ShownNeed, snoozedCount } from '../store/needs.ts'
 import { linkTo } from '../store/page-address.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
 import { snoozeMs, snoozeUntil } from '../store/snoozes.ts'
-import { workAgain } from '../store/worker-acts.ts'
+import { repeatFailedWork } from '../store/worker-commands.ts'
 import { ApprovalText, ApprovalTools, EndedApproval } from './approval.tsx'
-import { useAttempt } from './attempt.ts'
-import { Button, Failure } from './bits.tsx'
+import { useAsyncAction } from './async-action.ts'
+import { Button, FailureText } from './bits.tsx'
 import { Icon } from './icons.tsx'
 import { Markdown } from './markdown.tsx'
-import { Screen } from './screen.tsx'
-import { Ago } from './time.tsx'
+import { WorkerScreen } from './screen.tsx'
+import { TimeAgo } from './time.tsx'
 import './needs.css'
 
 export function Needs() {
   const list = useCell(needs)
-  const later = useCell(snoozed)
+  const later = useCell(snoozedCount)
   return (
     <section aria-labelledby="needs">
       <div className="bar section-head">
@@ -134,12 +134,12 @@ function Row({ need, isOver }: Held) {
         </a>
         <span className="muted need-what clip">
           {approval ? permissionPhrase(approval).wants : saying[kind]}
-          {place !== undefined && !isDirect(place) && ` in ${titleOf(place, me)}`}
+          {place !== undefined && !isDirect(place) && ` in ${conversationTitle(place, me)}`}
           {count > 1 && ` (${count})`}
           {since && (
             <>
               {' · '}
-              <Ago ts={since} />
+              <TimeAgo ts={since} />
             </>
           )}
         </span>
@@ -169,7 +169,7 @@ const Stuck = ({ need: { key, who, text, task, worker, noContinue } }: { need: S
     {task !== undefined && <p>{cleanLine(task)}</p>}
     <p className={task === undefined ? '' : 'muted'}>{text}</p>
     {noContinue !== undefined && <p className="muted small">Its conversation is lost: {noContinue}.</p>}
-    {worker !== undefined && <Screen key={key} name={who} />}
+    {worker !== undefined && <WorkerScreen key={key} name={who} />}
   </>
 )
 
@@ -207,8 +207,8 @@ function Tools({ need, onReply }: { need: ShownNeed; onReply(): void }) {
 /** The buttons that give the work of a failed worker or run again. */
 function Again({ need }: { need: ShownNeed }) {
   const place = useWorkplace()
-  const { why, isBusy, attempt } = useAttempt()
-  const press = (goesOn: boolean): Promise<void> => attempt(() => workAgain(need, goesOn, place))
+  const { why, isBusy, attempt } = useAsyncAction()
+  const press = (goesOn: boolean): Promise<void> => attempt(() => repeatFailedWork(need, goesOn, place))
   return (
     <>
       {need.canContinue && (
@@ -229,7 +229,7 @@ function Again({ need }: { need: ShownNeed }) {
       >
         Retry
       </Button>
-      <Failure text={why} />
+      <FailureText text={why} />
     </>
   )
 }
@@ -253,7 +253,7 @@ function addressOf(need: ShownNeed): string {
   return linkTo('agent', [who, 'terminal'], isAtTerminal(need) ? { type: '1' } : {})
 }
 
-const replyDraft = (path: string, { key }: ShownNeed) => draftOf(`reply ${path}${key}`)
+const replyDraft = (path: string, { key }: ShownNeed) => messageDraft(`reply ${path}${key}`)
 
 /** The reply field of a row: Enter sends, Shift+Enter starts a new line, Escape closes the field and keeps the text. */
 function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
@@ -261,7 +261,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
   const { client, path, hint } = useWorkplace()
   const draft = replyDraft(path, need)
   const text = useCell(draft)
-  const { why, isBusy, attempt } = useAttempt()
+  const { why, isBusy, attempt } = useAsyncAction()
   const send = (event?: FormEvent): void => {
     event?.preventDefault()
     if (!message || isBusy || draft.value.trim() === '') return
@@ -299,7 +299,7 @@ function Reply({ need, onClose }: { need: ShownNeed; onClose(): void }) {
       <button type="submit" className="main-button" disabled={isBusy || text.trim() === ''}>
         Send
       </button>
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }

@@ -7,10 +7,10 @@ import { conversations } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
 import { isPaletteOpen } from '../store/keys.ts'
 import { followRuns, runs } from '../store/runs.ts'
-import { useAttempt } from './attempt.ts'
-import { Failure } from './bits.tsx'
+import { useAsyncAction } from './async-action.ts'
+import { FailureText } from './bits.tsx'
 import { Overlay } from './overlay.tsx'
-import { type Choice, choicesOf, fitting } from './palette-choices.ts'
+import { matchingChoices, type PaletteChoice, paletteChoices } from './palette-choices.ts'
 import './palette.css'
 
 const close = (): void => isPaletteOpen.set(false)
@@ -35,7 +35,7 @@ export function Palette() {
         onChange={(event) => write(event.target.value)}
         onKeyDown={press}
       />
-      <Failure text={why} />
+      <FailureText text={why} />
       <div id={list} role="listbox" aria-label="Places and actions" className="choices">
         {shown.map((choice, i) => (
           <Row
@@ -58,8 +58,8 @@ function usePalette() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const [asked, setAsked] = useState<string>()
-  const { why, attempt } = useAttempt()
-  const shown = fitting(useChoices(), text)
+  const { why, attempt } = useAsyncAction()
+  const shown = matchingChoices(useChoices(), text)
   const chosen = Math.min(at, shown.length - 1)
   const choose = (next: number): void => {
     setAt(next)
@@ -69,7 +69,7 @@ function usePalette() {
     setText(words)
     choose(0)
   }
-  const take = (choice: Choice): void => {
+  const take = (choice: PaletteChoice): void => {
     if (choice.isFinal && asked !== choice.name) return setAsked(choice.name)
     setAsked(undefined)
     void attempt(async () => {
@@ -92,20 +92,20 @@ function usePalette() {
   return { text, shown, chosen, asked, why, write, take, press }
 }
 
-function useChoices(): readonly Choice[] {
+function useChoices(): readonly PaletteChoice[] {
   const { agents, workers } = useCell(fleet)
   const { agent: me } = useCell(connection)
   const places = useCell(conversations)
   const list = useCell(runs)
   return useMemo(
-    () => choicesOf({ me, agents, workers, conversations: places ?? [], runs: list ?? [] }),
+    () => paletteChoices({ me, agents, workers, conversations: places ?? [], runs: list ?? [] }),
     [me, agents, workers, places, list],
   )
 }
 
 interface RowProps {
   id: string
-  choice: Choice
+  choice: PaletteChoice
   isChosen: boolean
   isAsked: boolean
   onTake(): void

@@ -9,7 +9,7 @@ export interface PayloadFile {
 const filesMax = 500
 
 /** Returns the files of a payload; undefined for a payload that is a single text. */
-export function filesOf(payload: string): readonly PayloadFile[] | undefined {
+export function payloadFiles(payload: string): readonly PayloadFile[] | undefined {
   const files = diffsOf(payload) ?? namedIn(parsed(payload))
   return files && files.length > 0 ? files.slice(0, filesMax) : undefined
 }

@@ -3,28 +3,28 @@
 import { cleanLine, sizeText } from '@agent-relay/sdk/internal/page'
 import { useMemo, useState } from 'react'
 import { payloadOf } from '../store/runs.ts'
-import { useAttempt } from './attempt.ts'
-import { Button, Failure, LongText } from './bits.tsx'
+import { useAsyncAction } from './async-action.ts'
+import { Button, FailureText, LongText } from './bits.tsx'
 import { Code } from './code.tsx'
 import { download } from './download.ts'
-import { filesOf, type PayloadFile } from './payload-files.ts'
+import { type PayloadFile, payloadFiles } from './payload-files.ts'
 import './payload.css'
 
-export function Payload({ run, bytes }: { run: string; bytes: number }) {
+export function RunPayload({ run, bytes }: { run: string; bytes: number }) {
   const [text, setText] = useState<string>()
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   const show = () => attempt(async () => setText(await payloadOf(run)))
   return (
     <section>
       <h3>Payload, {sizeText(bytes)}</h3>
-      <Failure text={why} />
+      <FailureText text={why} />
       {text === undefined ? <Button onClick={show}>Show</Button> : <Shown run={run} text={text} />}
     </section>
   )
 }
 
 function Shown({ run, text }: { run: string; text: string }) {
-  const files = useMemo(() => filesOf(text), [text])
+  const files = useMemo(() => payloadFiles(text), [text])
   const json = useMemo(() => asJson(text), [text])
   const save = (): void => download(`${run}.${json === undefined ? 'txt' : 'json'}`, text)
   return (

@@ -3,12 +3,12 @@
 import type { HistoryMessage, Receipt } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
-import { fieldsOf } from '../store/concerns.ts'
+import { factFields } from '../store/concerns.ts'
 import { client } from '../store/connection.ts'
 import { conversations } from '../store/conversations.ts'
 import { onEvents } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
-import { Button, Failure } from './bits.tsx'
+import { Button, FailureText } from './bits.tsx'
 import { clockText, durationText } from './time.tsx'
 import './receipts.css'
 
@@ -64,10 +64,10 @@ export function Receipts({ id }: { id: string }) {
       )
     ask()
     return onEvents((events) => {
-      if (events.some((event) => event.type.startsWith('delivery.') && fieldsOf(event).message === id)) ask()
+      if (events.some((event) => event.type.startsWith('delivery.') && factFields(event).message === id)) ask()
     })
   }, [id])
-  if (why) return <Failure text={why} />
+  if (why) return <FailureText text={why} />
   if (!receipts) return null
   if (receipts.length === 0) return <p className="muted small">It had no recipient.</p>
   return (

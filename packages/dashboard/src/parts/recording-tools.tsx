@@ -5,17 +5,17 @@ import { useRef, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { replaceAddress } from '../store/page-address.ts'
-import { openRecording, recording, recordingText } from '../store/recording.ts'
-import { useAttempt } from './attempt.ts'
-import { Button, Failure } from './bits.tsx'
+import { openedRecording, openRecording, recordingText } from '../store/recording.ts'
+import { useAsyncAction } from './async-action.ts'
+import { Button, FailureText } from './bits.tsx'
 import { download } from './download.ts'
 import './recording-tools.css'
 
 export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
   const { workspace } = useCell(connection)
-  const file = useCell(recording)
+  const file = useCell(openedRecording)
   const [isBare, setBare] = useState(false)
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   const field = useRef<HTMLInputElement>(null)
   const [first, last] = [events[0], events.at(-1)]
   const save = (): void =>
@@ -59,12 +59,12 @@ export function RecordingTools({ events }: { events: readonly RelayEvent[] }) {
           <Button onClick={() => close()}>Back to {workspace}</Button>
         </>
       )}
-      <Failure text={why} />
+      <FailureText text={why} />
     </div>
   )
 }
 
 function close(): void {
-  recording.set(undefined)
+  openedRecording.set(undefined)
   replaceAddress('recorder')
 }

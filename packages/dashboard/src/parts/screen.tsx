@@ -3,15 +3,15 @@
 import { clean } from '@agent-relay/sdk/internal/page'
 import { useMemo } from 'react'
 import { useWorkplace } from '../store/shown-workplace.ts'
-import { useAnswer } from './attempt.ts'
+import { useAsyncResult } from './async-action.ts'
 import './screen.css'
 
 const screenLines = 12
 
 /** Shows the end of a worker's terminal; draws nothing if the terminal cannot be read or is empty. */
-export function Screen({ name }: { name: string }) {
+export function WorkerScreen({ name }: { name: string }) {
   const { client } = useWorkplace()
-  const { answer } = useAnswer(() => client.call('worker.screen', { name }), [client, name])
+  const { answer } = useAsyncResult(() => client.call('worker.screen', { name }), [client, name])
   const text = useMemo(() => endOf(answer?.text ?? ''), [answer])
   return text === '' ? null : (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard

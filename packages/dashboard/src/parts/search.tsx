@@ -4,14 +4,14 @@ import { type Message, searchMessages } from '@agent-relay/sdk/internal/page'
 import { createElement, type FormEvent, Fragment, type ReactNode, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversationOf, conversations, titleOf } from '../store/conversations.ts'
+import { conversationOf, conversations, conversationTitle } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
 import { isSearchOpen } from '../store/keys.ts'
-import { go } from '../store/page-address.ts'
-import { Button, Empty, Failure, Kind } from './bits.tsx'
+import { goToView } from '../store/page-address.ts'
+import { Button, EmptyList, FailureText, MessageKindTag } from './bits.tsx'
 import { excerptOf, type Piece } from './excerpt.ts'
 import { Overlay } from './overlay.tsx'
-import { Clock, useDebounced } from './time.tsx'
+import { TimeOfDay, useDebounced } from './time.tsx'
 import './search.css'
 
 const typingRestMs = 150
@@ -66,7 +66,7 @@ const close = (): void => isSearchOpen.set(false)
 
 function land(message: Message): void {
   close()
-  go('talk', [conversationOf(message), message.id])
+  goToView('talk', [conversationOf(message), message.id])
 }
 
 const questionOf = (text: string, from: string, channel: string): string => JSON.stringify([text, from, channel])
@@ -114,9 +114,9 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
   const { agent: me } = useCell(connection)
   if (asked === '') return <p className="muted search-hint">Every word must occur. Newest first.</p>
   if (!found) return <p className="muted search-hint">Searching …</p>
-  if (found.why) return <Failure text={found.why} />
+  if (found.why) return <FailureText text={found.why} />
   if (found.messages.length === 0)
-    return <Empty title="Nothing found">Every word must occur; a star ends a beginning: pars*</Empty>
+    return <EmptyList title="Nothing found">Every word must occur; a star ends a beginning: pars*</EmptyList>
   return (
     <ul className="results">
       {found.messages.map((message) => (
@@ -124,10 +124,10 @@ function Results({ asked, found }: { asked: string; found: Found | undefined }) 
           <Button data-item className="result" onClick={() => land(message)}>
             <span className="result-head">
               <b>{message.from}</b>
-              <span className="muted clip">{titleOf(conversationOf(message), me)}</span>
-              <Kind kind={message.kind} />
+              <span className="muted clip">{conversationTitle(conversationOf(message), me)}</span>
+              <MessageKindTag kind={message.kind} />
               <span className="muted result-time">
-                <Clock ts={message.ts} />
+                <TimeOfDay ts={message.ts} />
               </span>
             </span>
             <bdi className="clip-2">

@@ -4,36 +4,36 @@ import { splitCommandLine } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection, reloadLoginData } from '../store/connection.ts'
-import { hintFleet } from '../store/fleet.ts'
+import { refreshFleet } from '../store/fleet.ts'
 import { linkTo, openUnlessLeft } from '../store/page-address.ts'
-import { useAttempt } from './attempt.ts'
-import { Failure } from './bits.tsx'
-import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
+import { useAsyncAction } from './async-action.ts'
+import { FailureText } from './bits.tsx'
+import { CliOptions, DirectoryField, textFieldValue, WorktreeField, worktreeFieldValue } from './work-fields.tsx'
 import './form.css'
 
-export function Spawn() {
+export function SpawnForm() {
   const { clis } = useCell(connection)
-  const { why, isBusy, attempt } = useAttempt()
+  const { why, isBusy, attempt } = useAsyncAction()
   const [chosen, setChosen] = useState<string>()
   const cli = chosen ?? clis[0] ?? 'plain'
   useEffect(() => void reloadLoginData(), [])
   const spawn = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
     const fields = new FormData(event.currentTarget)
-    const line = textIn(fields, 'command')
-    const name = textIn(fields, 'name') ?? ''
+    const line = textFieldValue(fields, 'command')
+    const name = textFieldValue(fields, 'name') ?? ''
     const leave = openUnlessLeft()
     void attempt(async () => {
       await client.call('worker.spawn', {
         name,
         cli,
         command: line === undefined ? undefined : splitCommandLine(line),
-        task: textIn(fields, 'task'),
-        model: textIn(fields, 'model'),
-        cwd: textIn(fields, 'cwd'),
-        worktree: worktreeIn(fields),
+        task: textFieldValue(fields, 'task'),
+        model: textFieldValue(fields, 'model'),
+        cwd: textFieldValue(fields, 'cwd'),
+        worktree: worktreeFieldValue(fields),
       })
-      hintFleet()
+      refreshFleet()
       leave(linkTo('agent', [name, 'terminal']))
     })
   }
@@ -42,7 +42,7 @@ export function Spawn() {
       <h2 className="title">Spawn a worker</h2>
       <p className="muted">A program in a terminal of its own. It reports to you, and ends when you release it.</p>
       <Fields cli={cli} onCli={setChosen} />
-      <Failure text={why} />
+      <FailureText text={why} />
       <div className="form-end">
         <button type="submit" className="main-button" disabled={isBusy}>
           {isBusy ? 'Starting …' : 'Spawn'}

@@ -4,12 +4,12 @@ import { runHarnesses } from '@agent-relay/sdk/internal/clis'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection, reloadLoginData } from '../store/connection.ts'
-import { byPlace, fleet } from '../store/fleet.ts'
+import { compareAgents, fleet } from '../store/fleet.ts'
 import { linkTo, openUnlessLeft, usePageAddress } from '../store/page-address.ts'
 import { runs } from '../store/runs.ts'
-import { useAnswer, useAttempt } from './attempt.ts'
-import { Failure } from './bits.tsx'
-import { CliOptions, DirectoryField, textIn, WorktreeField, worktreeIn } from './work-fields.tsx'
+import { useAsyncAction, useAsyncResult } from './async-action.ts'
+import { FailureText } from './bits.tsx'
+import { CliOptions, DirectoryField, textFieldValue, WorktreeField, worktreeFieldValue } from './work-fields.tsx'
 import './form.css'
 
 type HarnessName = (typeof runHarnesses)[number]
@@ -28,7 +28,7 @@ function useBegun(): Begun | undefined {
   const { query } = usePageAddress()
   const [again, agent] = [query.get('again'), query.get('agent') ?? undefined]
   const run = useCell(runs)?.find(({ id }) => id === again)
-  const asked = useAnswer(
+  const asked = useAsyncResult(
     async () => (again === null ? undefined : client.call('run.contract', { run: again })),
     [again],
   )
@@ -39,14 +39,14 @@ function useBegun(): Begun | undefined {
   return { harness, contract, model: run.model, agent: run.agent }
 }
 
-export function StartRun() {
+export function StartRunForm() {
   const begun = useBegun()
   return begun ? <Form begun={begun} /> : null
 }
 
 function Form({ begun }: { begun: Begun }) {
   const [harness, setHarness] = useState<HarnessName | undefined>(begun.harness)
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   useEffect(() => void reloadLoginData(), [])
   const start = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
@@ -56,10 +56,10 @@ function Form({ begun }: { begun: Begun }) {
       const run = await client.call('run.start', {
         contract: String(fields.get('contract')),
         harness,
-        model: textIn(fields, 'model'),
-        cwd: textIn(fields, 'cwd'),
-        worktree: worktreeIn(fields),
-        agent: textIn(fields, 'agent'),
+        model: textFieldValue(fields, 'model'),
+        cwd: textFieldValue(fields, 'cwd'),
+        worktree: worktreeFieldValue(fields),
+        agent: textFieldValue(fields, 'agent'),
       })
       leave(linkTo('runs', [run.id]))
     })
@@ -69,7 +69,7 @@ function Form({ begun }: { begun: Begun }) {
       <h2 className="title">Start a run</h2>
       <p className="muted">A contract for one agent. It ends with a summary, and perhaps a payload.</p>
       <Fields begun={begun} harness={harness} onHarness={setHarness} />
-      <Failure text={why} />
+      <FailureText text={why} />
       <div className="form-end">
         <button type="submit" className="main-button">
           Start
@@ -121,7 +121,7 @@ function Fields({ begun, harness, onHarness }: FieldsProps) {
           <select name="agent" required defaultValue={begun.agent}>
             {agents
               .filter(({ name }) => name !== me)
-              .toSorted(byPlace)
+              .toSorted(compareAgents)
               .map(({ name, status }) => (
                 <option key={name} value={name}>
                   {name}

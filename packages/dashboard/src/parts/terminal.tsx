@@ -1,7 +1,7 @@
 // A worker's terminal, with its output so far. Key presses are sent to the worker only while typing is switched on, so that nobody types into an agent by
 // mistake.
 
-import { boundRepeats } from '@agent-relay/sdk/internal/page'
+import { limitRepeatCounts } from '@agent-relay/sdk/internal/page'
 import { FitAddon } from '@xterm/addon-fit'
 import { SearchAddon } from '@xterm/addon-search'
 import { Terminal } from '@xterm/xterm'
@@ -11,11 +11,11 @@ import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
 import { usePageAddress } from '../store/page-address.ts'
 import { isDark } from '../store/theme.ts'
-import { Failure } from './bits.tsx'
-import { shelterSpans, withSheltered } from './sheltered-styles.ts'
+import { FailureText } from './bits.tsx'
+import { allowSpanStyles, withCspSafeStyles } from './csp-safe-styles.ts'
 import './terminal.css'
 
-shelterSpans()
+allowSpanStyles()
 
 const scrollbackLines = 10_000
 
@@ -85,7 +85,7 @@ export function TerminalView({ name }: { name: string }) {
           onKeyDown={(event) => event.key === 'Enter' && shown.current?.search.findPrevious(text)}
         />
       </div>
-      <Failure text={why} />
+      <FailureText text={why} />
       {hasCopied !== undefined && <p className="muted small">{hasCopied}</p>}
       <div className="panel terminal-place" ref={place} data-terminal={name} />
     </div>
@@ -128,11 +128,11 @@ function useTerminal(
       linkHandler: { activate: (_, address) => onNote(`A link of the worker, not opened: ${address}`) },
       minimumContrastRatio: 4.5,
     })
-    boundRepeats(terminal)
+    limitRepeatCounts(terminal)
     const [fit, search] = [new FitAddon(), new SearchAddon()]
     terminal.loadAddon(fit)
     terminal.loadAddon(search)
-    withSheltered(() => terminal.open(element))
+    withCspSafeStyles(() => terminal.open(element))
     fitInto({ terminal, fit })
     shown.current = { terminal, fit, search }
     const watch = new ResizeObserver(() => fitInto({ terminal, fit }))

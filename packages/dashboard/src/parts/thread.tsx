@@ -4,12 +4,12 @@ import type { Message } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { client } from '../store/connection.ts'
 import { onEvents } from '../store/events.ts'
-import { go, linkTo } from '../store/page-address.ts'
-import { Refresh } from '../store/refresh.ts'
-import { Empty, Face, Failure, IconButton, Kind } from './bits.tsx'
+import { goToView, linkTo } from '../store/page-address.ts'
+import { ListRefresher } from '../store/refresh.ts'
+import { Avatar, EmptyList, FailureText, IconButton, MessageKindTag } from './bits.tsx'
 import { Composer } from './composer.tsx'
 import { Markdown } from './markdown.tsx'
-import { Clock } from './time.tsx'
+import { TimeOfDay } from './time.tsx'
 import './message-list.css'
 import './message-row.css'
 import './thread.css'
@@ -20,7 +20,7 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
   const [messages, setMessages] = useState<readonly Message[]>()
   const [why, setWhy] = useState<string>()
   useEffect(() => {
-    const refresh = new Refresh(
+    const refresh = new ListRefresher(
       () =>
         client.call('message.thread', { thread, limit: threadMax }).then(
           (answer) => setMessages(answer.messages),
@@ -37,23 +37,23 @@ export function Thread({ name, thread }: { name: string; thread: string }) {
     <aside className="thread" aria-label="Thread">
       <header className="bar chat-head">
         <h2 className="title clip">Thread{thread.startsWith('m_') ? '' : `: ${thread}`}</h2>
-        <IconButton icon="close" label="Close the thread" onClick={() => go('talk', [name])} />
+        <IconButton icon="close" label="Close the thread" onClick={() => goToView('talk', [name])} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard */}
       <div className="thread-list" tabIndex={0} role="log" aria-label="Messages of the thread">
-        <Failure text={why} />
-        {messages?.length === 0 && <Empty title="Nothing here yet" />}
+        <FailureText text={why} />
+        {messages?.length === 0 && <EmptyList title="Nothing here yet" />}
         {messages?.map((message) => (
           <article key={message.id} className="message">
-            <Face name={message.from} />
+            <Avatar name={message.from} />
             <div className="message-main">
               <header className="message-head">
                 <a className="clip" href={linkTo('agent', [message.from])}>
                   {message.from}
                 </a>
-                <Kind kind={message.kind} />
+                <MessageKindTag kind={message.kind} />
                 <a className="muted small" href={linkTo('talk', [name, message.id])}>
-                  <Clock ts={message.ts} />
+                  <TimeOfDay ts={message.ts} />
                 </a>
               </header>
               <Markdown text={message.body} />

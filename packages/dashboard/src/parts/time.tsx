@@ -35,7 +35,7 @@ export function dayText(ts: string): string {
 }
 
 /** A time of day, to the minute. With `isExact`, to the second, for measuring. */
-export function Clock({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
+export function TimeOfDay({ ts, isExact = false }: { ts: string; isExact?: boolean }) {
   const date = new Date(ts)
   const isToday = date.toDateString() === new Date().toDateString()
   const text = isExact ? clock.format(date) : minutes.format(date)
@@ -56,12 +56,12 @@ export function durationText(ms: number): string {
 }
 
 /** The time that has passed since `ts`, or between `ts` and `until`. */
-export function Since({ ts, until }: { ts: string; until?: string }) {
+export function ElapsedTime({ ts, until }: { ts: string; until?: string }) {
   const at = useCell(now)
   return <span className="num">{durationText((until ? Date.parse(until) : at) - Date.parse(ts))}</span>
 }
 
-export function Ago({ ts }: { ts?: string }) {
+export function TimeAgo({ ts }: { ts?: string }) {
   const at = useCell(now)
   if (!ts) return <span className="muted">–</span>
   const ms = at - Date.parse(ts)

@@ -1,12 +1,12 @@
 // Arrows beside the agents' rows, from each waiting agent to the agent it waits for. All rows have the same height, so an arrow's position is computed, not
 // measured.
 
-import type { Branch } from '../store/fleet.ts'
+import type { AgentTreeRow } from '../store/fleet.ts'
 import './waits.css'
 
 const [rowPx, gutterPx, lanePx] = [48, 40, 7]
 
-export function WaitArrows({ rows }: { rows: readonly Branch[] }) {
+export function WaitArrows({ rows }: { rows: readonly AgentTreeRow[] }) {
   const places = new Map(rows.map(({ agent }, i) => [agent.name, i]))
   const arrows = rows.flatMap(({ agent }, from) => {
     const to = agent.waitingFor && places.get(agent.waitingFor.agent)

@@ -4,7 +4,7 @@ import { clean } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import { client, commandForThisWorkspace } from '../store/connection.ts'
 import type { ListedWorker } from '../store/fleet.ts'
-import { Button, Copy, Empty, Failure } from './bits.tsx'
+import { Button, CopyButton, EmptyList, FailureText } from './bits.tsx'
 import { diffLines } from './code.tsx'
 import './work-diff.css'
 
@@ -28,7 +28,7 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: git is asked once, and when the person asks again
   useEffect(ask, [])
-  if (why) return <Failure text={why} />
+  if (why) return <FailureText text={why} />
   if (text === undefined) return <p className="hello muted">Asking git …</p>
   return (
     <div className="work-diff">
@@ -37,10 +37,10 @@ export function WorkDiff({ worker: { name, worktree } }: { worker: ListedWorker 
           {worktree?.branch}
         </span>
         <Button onClick={ask}>Look again</Button>
-        <Copy text={text} label="Copy" />
+        <CopyButton text={text} label="Copy" />
       </div>
       {text === '' ? (
-        <Empty title="Nothing has changed yet" />
+        <EmptyList title="Nothing has changed yet" />
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled with the keyboard
         <pre className="code-text" tabIndex={0}>

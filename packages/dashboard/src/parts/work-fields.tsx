@@ -48,13 +48,13 @@ export function WorktreeField() {
 }
 
 /** Returns the answer of the worktree field; undefined if the workspace's policy decides. */
-export function worktreeIn(fields: FormData): boolean | undefined {
+export function worktreeFieldValue(fields: FormData): boolean | undefined {
   const answer = fields.get('worktree')
   return answer === 'own' || answer === 'none' ? answer === 'own' : undefined
 }
 
 /** Reads a text field of a form; undefined if it is empty. */
-export const textIn = (fields: FormData, name: string): string | undefined =>
+export const textFieldValue = (fields: FormData, name: string): string | undefined =>
   String(fields.get(name) ?? '').trim() || undefined
 
 /** Options for the CLIs that can carry out a worker or a run: first the installed ones, then the others. */

@@ -5,7 +5,7 @@ import type { Agent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useState } from 'react'
 import type { ListedWorker } from '../store/fleet.ts'
 import { useWorkplace } from '../store/shown-workplace.ts'
-import { actsOn, perform, type WorkerAct } from '../store/worker-acts.ts'
+import { runWorkerCommand, type WorkerCommand, workerCommands } from '../store/worker-commands.ts'
 import { Button } from './bits.tsx'
 import './worker-tools.css'
 
@@ -19,24 +19,28 @@ interface WorkerToolsProps {
 }
 
 export function WorkerTools({ agent, worker, onFailure }: WorkerToolsProps) {
-  const [asked, setAsked] = useState<WorkerAct>()
+  const [asked, setAsked] = useState<WorkerCommand>()
   useEffect(() => {
     if (!asked) return
     const timer = setTimeout(() => setAsked(undefined), sureMs)
     return () => clearTimeout(timer)
   }, [asked])
   const workplace = useWorkplace()
-  const press = (act: WorkerAct): void => {
-    if (act.isFinal && asked !== act) return setAsked(act)
+  const press = (command: WorkerCommand): void => {
+    if (command.isFinal && asked !== command) return setAsked(command)
     setAsked(undefined)
     onFailure(undefined)
-    perform(act, agent.name, workplace).catch((error) => onFailure(error.message))
+    runWorkerCommand(command, agent.name, workplace).catch((error) => onFailure(error.message))
   }
   return (
     <span className="program-tools">
-      {actsOn(agent, worker).map((act) => (
-        <Button key={act.name} className={`quiet ${act.isFinal ? 'danger' : ''}`} onClick={() => press(act)}>
-          {asked === act ? `Really ${act.name.toLowerCase()}?` : act.name}
+      {workerCommands(agent, worker).map((command) => (
+        <Button
+          key={command.name}
+          className={`quiet ${command.isFinal ? 'danger' : ''}`}
+          onClick={() => press(command)}
+        >
+          {asked === command ? `Really ${command.name.toLowerCase()}?` : command.name}
         </Button>
       ))}
     </span>

@@ -19,7 +19,7 @@ export interface ActionCall {
 
 export const actions = new Cell<readonly ActionInfo[] | undefined>(undefined)
 /** The latest action calls, newest first. */
-export const calls = new Cell<readonly ActionCall[]>([])
+export const latestActionCalls = new Cell<readonly ActionCall[]>([])
 
 const shownCallsMax = 200
 const callTypes = ['action.invoked', 'action.completed']
@@ -34,7 +34,7 @@ export function followActions(): () => void {
   let isFollowed = true
   ask()
   latest(lastSeq.value).then(
-    (events) => isFollowed && calls.set(joined([], [...events, ...news])),
+    (events) => isFollowed && latestActionCalls.set(joined([], [...events, ...news])),
     () => {},
   )
   const stops = [
@@ -43,7 +43,7 @@ export function followActions(): () => void {
       const about = events.filter(({ type }) => type.startsWith('action.'))
       if (about.length === 0) return
       news.push(...about)
-      calls.set(joined(calls.value, about))
+      latestActionCalls.set(joined(latestActionCalls.value, about))
       if (about.some(({ type }) => !callTypes.includes(type))) ask()
     }),
   ]

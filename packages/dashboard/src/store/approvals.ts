@@ -4,7 +4,7 @@ import type { Approval, EventOf, RelayEvent } from '@agent-relay/sdk/internal/pa
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { keepSame, Refresh } from './refresh.ts'
+import { ListRefresher, reuseUnchanged } from './refresh.ts'
 import type { Workplace } from './workplace.ts'
 
 export type { Approval }
@@ -23,7 +23,7 @@ const closingsMax = 100
 /** The outcomes of the approvals that ended while the page was open, by approval id. */
 export const closedApprovals = new Cell<ReadonlyMap<string, ClosedApproval>>(new Map())
 
-const refresh = new Refresh(ask, { minMs: 100, idleMs: 15_000 })
+const refresh = new ListRefresher(ask, { minMs: 100, idleMs: 15_000 })
 
 export function followApprovals(): void {
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
@@ -41,7 +41,7 @@ function close({ by, fact }: RelayEvent): void {
 
 async function ask(): Promise<void> {
   const answer = await client.call('approval.list', {})
-  approvals.set(keepSame(approvals.value, answer.approvals, ({ id }) => id))
+  approvals.set(reuseUnchanged(approvals.value, answer.approvals, ({ id }) => id))
 }
 
 /** Fetches an approval with the whole stored input, which the list cuts short. */

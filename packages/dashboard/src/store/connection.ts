@@ -2,7 +2,7 @@
 
 import { type RelayError, WorkspaceClient, websocketConnector, withOwnName } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
-import { chosenWorkspace, pathOf } from './own-place.ts'
+import { chosenWorkspace, workspacePath } from './workspace-storage.ts'
 
 /** locked: no valid login session. away: the connection is lost, and the page reconnects. */
 export type Phase = 'entering' | 'locked' | 'up' | 'away'
@@ -116,7 +116,7 @@ async function onlyOther(): Promise<string | undefined> {
   const answer = chosenWorkspace === undefined ? undefined : await session('')
   if (!answer?.ok) return undefined
   const { workspace } = await answer.json()
-  return `This login opens ${location.origin}${pathOf(workspace)}, and not ${chosenWorkspace}.`
+  return `This login opens ${location.origin}${workspacePath(workspace)}, and not ${chosenWorkspace}.`
 }
 
 /** Requests again what the daemon told the page at login: since then a workspace may have been created, or a CLI installed. */
@@ -128,7 +128,7 @@ export async function reloadLoginData(): Promise<void> {
 }
 
 /** A workspace in the list of workspaces: who is connected and how much waits, without any messages. */
-export interface WorkspaceGlance {
+export interface WorkspaceSummary {
   name: string
   /** Whether nobody uses the workspace, so that the daemon has closed its database. */
   atRest?: boolean
@@ -139,7 +139,7 @@ export interface WorkspaceGlance {
 }
 
 /** Requests what happens in all workspaces of this login; undefined while the daemon does not answer. */
-export async function findOverview(): Promise<readonly WorkspaceGlance[] | undefined> {
+export async function findOverview(): Promise<readonly WorkspaceSummary[] | undefined> {
   if (connection.value.phase !== 'up') return undefined
   const answer = await fetch(`/overview${inWorkspace('?')}`, { headers }).catch(() => undefined)
   return answer?.ok ? (await answer.json()).workspaces : undefined
@@ -157,7 +157,7 @@ async function open(after?: RelayError): Promise<void> {
       const { workspace, workspaces, faults = [], agent = '', isOpen = false, hasDemo = false } = told
       const { clis = [], directory, ownName } = told
       // The browser stores values by the page's path, so the page is loaded again at the path of the workspace.
-      if (chosenWorkspace === undefined) return location.replace(`${pathOf(workspace)}${location.hash}`)
+      if (chosenWorkspace === undefined) return location.replace(`${workspacePath(workspace)}${location.hash}`)
       change({ workspace, workspaces, faults, agent, isOpen, hasDemo, clis, directory, ownName })
       try {
         await client.connect()
@@ -211,7 +211,7 @@ export async function logInWithCode(code: string): Promise<string | undefined> {
 
 /** Starts the demo in a workspace of its own, and opens that workspace. */
 export async function playDemo(): Promise<void> {
-  location.assign(pathOf(await startDemo({})))
+  location.assign(workspacePath(await startDemo({})))
 }
 
 /** Starts the demo in the workspace of this page. */

@@ -4,7 +4,7 @@ import type { Conversation, EventOf, RelayEvent } from '@agent-relay/sdk/interna
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { keepSame, Refresh } from './refresh.ts'
+import { ListRefresher, reuseUnchanged } from './refresh.ts'
 
 export const conversations = new Cell<readonly Conversation[] | undefined>(undefined)
 /** The number of older conversations, which the daemon's answer leaves out. */
@@ -12,7 +12,7 @@ export const olderConversations = new Cell(0)
 
 const shownConversationsMax = 500
 const previewChars = 200
-const refresh = new Refresh(ask, { minMs: 1_500 })
+const refresh = new ListRefresher(ask, { minMs: 1_500 })
 
 export function followConversations(): void {
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
@@ -21,7 +21,7 @@ export function followConversations(): void {
 
 async function ask(): Promise<void> {
   const answer = await client.call('conversation.list', { limit: shownConversationsMax })
-  conversations.set(keepSame(conversations.value ?? [], answer.conversations, ({ name }) => name))
+  conversations.set(reuseUnchanged(conversations.value ?? [], answer.conversations, ({ name }) => name))
   olderConversations.set(answer.more)
 }
 
@@ -69,7 +69,7 @@ function begun(name: string): Conversation | undefined {
 }
 
 /** The title of a conversation: for a pair, the other agent's name, or both names if the person is not one of the two. */
-export function titleOf(name: string, me: string): string {
+export function conversationTitle(name: string, me: string): string {
   if (name === '*') return 'Everyone'
   if (!name.startsWith('@')) return name
   const others = name.slice(1).split(',')
@@ -77,7 +77,7 @@ export function titleOf(name: string, me: string): string {
 }
 
 /** Finds the beginning of each agent's last message, as far as it is also the last message of its conversation. */
-export function lastWords(list: readonly Conversation[]): Map<string, string> {
+export function lastMessageOfAgents(list: readonly Conversation[]): Map<string, string> {
   const words = new Map<string, string>()
   for (const { last } of list) if (last && !words.has(last.from)) words.set(last.from, last.preview)
   return words

@@ -1,15 +1,15 @@
 // Unsent texts, by the place where they would be sent. The browser keeps them until they are sent, also when the page is reloaded.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs, keptPairs } from './own-place.ts'
+import { readStoredPairs, storageKey, writeStored } from './workspace-storage.ts'
 
-const place = keptAs('drafts')
+const place = storageKey('drafts')
 const draftsMax = 100
 
-const texts = new Map(keptPairs(place).map(([key, text]) => [key, String(text)]))
+const texts = new Map(readStoredPairs(place).map(([key, text]) => [key, String(text)]))
 const drafts = new Map<string, Cell<string>>()
 
-export function draftOf(key: string): Cell<string> {
+export function messageDraft(key: string): Cell<string> {
   const known = drafts.get(key)
   if (known) return known
   const draft = new Cell(texts.get(key) ?? '')
@@ -22,5 +22,5 @@ function keep(key: string, text: string): void {
   texts.delete(key)
   if (text !== '') texts.set(key, text)
   while (texts.size > draftsMax) texts.delete(texts.keys().next().value as string)
-  keepHere(place, JSON.stringify([...texts]))
+  writeStored(place, JSON.stringify([...texts]))
 }

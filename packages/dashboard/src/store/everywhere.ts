@@ -3,13 +3,13 @@
 
 import { WorkspaceClient, websocketConnector } from '@agent-relay/sdk/internal/page'
 import { Cell } from './cell.ts'
-import { connection, findOverview, type WorkspaceGlance } from './connection.ts'
-import { lastWords } from './conversations.ts'
+import { connection, findOverview, type WorkspaceSummary } from './connection.ts'
+import { lastMessageOfAgents } from './conversations.ts'
 import { type Fleet, joinedFleet, unknownFleet } from './fleet.ts'
 import { joinedNeeds, type ShownNeed } from './needs.ts'
-import { pathOf } from './own-place.ts'
-import { keepSame } from './refresh.ts'
+import { reuseUnchanged } from './refresh.ts'
 import type { Workplace } from './workplace.ts'
+import { workspacePath } from './workspace-storage.ts'
 
 export interface OtherWorkspace {
   fleet: Fleet
@@ -23,10 +23,10 @@ export interface OtherWorkspace {
   why?: string
 }
 
-export const overview = new Cell<readonly WorkspaceGlance[]>([])
+export const overview = new Cell<readonly WorkspaceSummary[]>([])
 
 /** The workspaces that are followed, by name. */
-export const everywhere = new Cell<ReadonlyMap<string, OtherWorkspace>>(new Map())
+export const followedWorkspaces = new Cell<ReadonlyMap<string, OtherWorkspace>>(new Map())
 
 /** How many more workspaces are followed each time the person presses the button for more. */
 export const workspacesStep = 20
@@ -53,11 +53,11 @@ export function followOverview(): () => void {
 }
 
 /** Whether somebody is connected, or something waits for the person. */
-export const isInUse = ({ atRest, agents, needs }: WorkspaceGlance): boolean =>
+export const isInUse = ({ atRest, agents, needs }: WorkspaceSummary): boolean =>
   atRest !== true && (agents.length > 0 || needs > 0)
 
 /** The other workspaces where somebody is connected, or something waits for the person. */
-export function busyElsewhere(all: readonly WorkspaceGlance[]): readonly WorkspaceGlance[] {
+export function busyOtherWorkspaces(all: readonly WorkspaceSummary[]): readonly WorkspaceSummary[] {
   const { workspace } = connection.value
   return all.filter(({ name, agents, needs }) => name !== workspace && (agents.length > 0 || needs > 0))
 }
@@ -85,13 +85,13 @@ function follow(name: string): () => void {
   const address = `${location.origin}/ws?page=1&workspace=${encodeURIComponent(name)}`
   const client = new WorkspaceClient(websocketConnector(address), { autoConnect: false })
   let [isFollowed, isAsking] = [true, false]
-  const workplace: Workplace = { client, me: '', name, path: pathOf(name), hint: () => void look() }
+  const workplace: Workplace = { client, me: '', name, path: workspacePath(name), hint: () => void look() }
   let shown: OtherWorkspace = { fleet: unknownFleet, needs: [], words: new Map(), more: 0, snoozed: 0, workplace }
   // An answer that comes after the view was left changes nothing.
   const put = (part: Partial<OtherWorkspace>): void => {
     if (!isFollowed) return
     shown = { ...shown, why: undefined, ...part }
-    everywhere.update((all) => new Map([...all, [name, shown]]))
+    followedWorkspaces.update((all) => new Map([...all, [name, shown]]))
   }
   const look = async (): Promise<void> => {
     if (isAsking) return
@@ -110,7 +110,7 @@ function follow(name: string): () => void {
   return () => {
     isFollowed = false
     stop()
-    everywhere.update((all) => new Map([...all].filter(([other]) => other !== name)))
+    followedWorkspaces.update((all) => new Map([...all].filter(([other]) => other !== name)))
     void client.disconnect()
   }
 }
@@ -124,7 +124,7 @@ async function stateOf(before: OtherWorkspace, client: WorkspaceClient): Promise
     client.call('conversation.list', { limit: wordsMax }),
   ])
   const found = joinedNeeds(before.workplace.name, waiting.needs, approvals)
-  const needs = keepSame(before.needs, found.needs, ({ key }) => key)
-  const words = lastWords(conversations)
+  const needs = reuseUnchanged(before.needs, found.needs, ({ key }) => key)
+  const words = lastMessageOfAgents(conversations)
   return { fleet: joinedFleet(before.fleet, listed, workers), needs, words, snoozed: found.snoozed, more: waiting.more }
 }

@@ -2,11 +2,11 @@
 // takes to answer.
 
 import { type Agent, type AgentState, agentState, type OutputOf } from '@agent-relay/sdk/internal/page'
+import { avatarLettersOf } from './avatar-letters.ts'
 import { Cell } from './cell.ts'
 import { client, connection } from './connection.ts'
 import { onEvents } from './events.ts'
-import { facesOf } from './faces.ts'
-import { keepSame, Refresh } from './refresh.ts'
+import { ListRefresher, reuseUnchanged } from './refresh.ts'
 
 /** A worker as the daemon lists it, with the first line of its task. */
 export type ListedWorker = OutputOf<'worker.list'>['workers'][number]
@@ -21,11 +21,11 @@ export interface Fleet {
 export const unknownFleet: Fleet = { isKnown: false, agents: [], workers: new Map() }
 export const fleet = new Cell(unknownFleet)
 /** The letters of the avatars, by agent. */
-export const faces = new Cell<ReadonlyMap<string, string>>(new Map())
+export const avatarLetters = new Cell<ReadonlyMap<string, string>>(new Map())
 /** The round-trip time of the last request. */
 export const lagMs = new Cell<number | undefined>(undefined)
 
-const refresh = new Refresh(ask, { minMs: 750, idleMs: 3_000 })
+const refresh = new ListRefresher(ask, { minMs: 750, idleMs: 3_000 })
 
 export function followFleet(): void {
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
@@ -33,7 +33,7 @@ export function followFleet(): void {
   document.addEventListener('visibilitychange', () => refresh.hint())
 }
 
-export const hintFleet = (): void => refresh.hint()
+export const refreshFleet = (): void => refresh.hint()
 
 async function ask(): Promise<void> {
   const start = performance.now()
@@ -43,7 +43,8 @@ async function ask(): Promise<void> {
   const { agents: before } = fleet.value
   fleet.set(joinedFleet(fleet.value, listed, workers))
   const names = fleet.value.agents.map(({ name }) => name)
-  if (names.some((name, i) => name !== before[i]?.name) || names.length !== before.length) faces.set(facesOf(names))
+  if (names.some((name, i) => name !== before[i]?.name) || names.length !== before.length)
+    avatarLetters.set(avatarLettersOf(names))
 }
 
 /** Joins the daemon's lists of agents and workers. Rows that have not changed since `before` stay the same objects. */
@@ -52,11 +53,11 @@ export function joinedFleet(
   listed: OutputOf<'agent.list'>,
   workers: OutputOf<'worker.list'>['workers'],
 ): Fleet {
-  const agents = keepSame(before.agents, listed.agents, ({ name }) => name)
+  const agents = reuseUnchanged(before.agents, listed.agents, ({ name }) => name)
   const newest = new Map<string, ListedWorker>()
   // Workers of archived agents are left out.
   const known = new Set(agents.map(({ name }) => name))
-  for (const worker of keepSame([...before.workers.values()], workers, ({ id }) => id))
+  for (const worker of reuseUnchanged([...before.workers.values()], workers, ({ id }) => id))
     if (known.has(worker.name) && !newest.has(worker.name)) newest.set(worker.name, worker)
   return { isKnown: true, agents, workers: newest }
 }
@@ -76,7 +77,7 @@ const tones: Record<AgentState['kind'], Tone> = {
 }
 
 /** Describes an agent's state in a word. `last` is the agent's newest worker, which may have ended. */
-export function stateOf(agent: Agent, last?: ListedWorker): StateText {
+export function agentStateText(agent: Agent, last?: ListedWorker): StateText {
   const { kind, text, needsPerson: needsYou } = agentState(agent)
   if (kind === 'offline' && last?.status === 'exited')
     return { tone: 'off', text: last.reason ? `exited: ${last.reason}` : 'exited', needsYou }
@@ -84,7 +85,7 @@ export function stateOf(agent: Agent, last?: ListedWorker): StateText {
 }
 
 /** The time since which the agent is in its state; undefined if unknown. */
-export function sinceOf(
+export function stateSince(
   { waitingFor, worker, status, blocked, machineSeenAt }: Agent,
   last?: ListedWorker,
 ): string | undefined {
@@ -94,7 +95,7 @@ export function sinceOf(
   return isFact && last ? last.changedAt : waitingFor?.since
 }
 
-export interface Branch {
+export interface AgentTreeRow {
   agent: Agent
   depth: number
 }
@@ -103,17 +104,17 @@ export interface Branch {
  * Lists the agents as a tree: each worker under its lead, leads connected first and then by name. A row that waits or is stuck keeps its place, because people
  * remember places.
  */
-export function treeOf(agents: readonly Agent[]): Branch[] {
+export function agentTree(agents: readonly Agent[]): AgentTreeRow[] {
   const byName = new Map(agents.map((agent) => [agent.name, agent]))
   const children = new Map<string, Agent[]>()
   const roots: Agent[] = []
-  for (const agent of [...agents].sort(byPlace)) {
+  for (const agent of [...agents].sort(compareAgents)) {
     const isChild = agent.parent !== undefined && agent.parent !== agent.name && byName.has(agent.parent)
     if (isChild) children.set(agent.parent as string, [...(children.get(agent.parent as string) ?? []), agent])
     else roots.push(agent)
   }
   const seen = new Set<string>()
-  const walk = (agent: Agent, depth: number): Branch[] => {
+  const walk = (agent: Agent, depth: number): AgentTreeRow[] => {
     if (seen.has(agent.name)) return []
     seen.add(agent.name)
     return [{ agent, depth }, ...(children.get(agent.name) ?? []).flatMap((child) => walk(child, depth + 1))]
@@ -126,7 +127,7 @@ export function treeOf(agents: readonly Agent[]): Branch[] {
  * Whether the agent is shown without a click: it is online, or was when its machine was last heard of, or its program runs, or ended without being asked to.
  * Other agents are folded away.
  */
-export const isPresent = ({ status, worker, lastCallAt, failed }: Agent): boolean =>
+export const isAgentPresent = ({ status, worker, lastCallAt, failed }: Agent): boolean =>
   worker !== undefined ||
   failed !== undefined ||
   (status === 'unreachable' ? lastCallAt !== undefined : status !== 'offline')
@@ -142,28 +143,28 @@ export function withLeads(agents: readonly Agent[], test: (agent: Agent) => bool
 }
 
 export interface ShownAgents {
-  here: readonly Branch[]
-  away: readonly Branch[]
+  here: readonly AgentTreeRow[]
+  away: readonly AgentTreeRow[]
   /** The agents by status, in words: `3 here, 2 away`. */
   counts: string
 }
 
 /** Divides the agents into those that are present, with their leads, and the rest; the same for every list of agents. */
 export function shownAgents(agents: readonly Agent[]): ShownAgents {
-  const present = withLeads(agents, isPresent)
+  const present = withLeads(agents, isAgentPresent)
   const lost = agents.filter(({ status }) => status === 'unreachable').length
   const failed = agents.filter((agent) => agent.failed !== undefined).length
   const gone = agents.filter(({ status }) => status === 'offline').length - failed
   const more = [failed > 0 ? `, ${failed} failed` : '', lost > 0 ? `, ${lost} out of reach` : '']
   return {
-    here: treeOf(agents.filter(({ name }) => present.has(name))),
-    away: treeOf(agents.filter(({ name }) => !present.has(name))),
+    here: agentTree(agents.filter(({ name }) => present.has(name))),
+    away: agentTree(agents.filter(({ name }) => !present.has(name))),
     counts: `${agents.length - lost - gone - failed} here, ${gone} away${more.join('')}`,
   }
 }
 
 /** Orders agents: connected agents first, then by name, so that rows keep their places. */
-export function byPlace(a: Agent, b: Agent): number {
+export function compareAgents(a: Agent, b: Agent): number {
   const away = (agent: Agent): number => (agent.status === 'offline' ? 1 : 0)
   return away(a) - away(b) || a.name.localeCompare(b.name)
 }

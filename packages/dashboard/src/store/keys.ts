@@ -2,7 +2,7 @@
 // while somebody types into a field, or from the moment an overlay was asked for: later keys are meant for the overlay.
 
 import { Cell } from './cell.ts'
-import { go, pageAddress } from './page-address.ts'
+import { goToView, pageAddress } from './page-address.ts'
 import { menu } from './views.ts'
 
 export const isHelpOpen = new Cell(false)
@@ -66,7 +66,7 @@ export function followKeys(): void {
       const view = menu.find(({ key }) => key === event.key)
       if (view) {
         event.preventDefault()
-        go(view.name)
+        goToView(view.name)
       }
       return
     }
@@ -151,5 +151,5 @@ function leave(event: KeyboardEvent): void {
   else if (isSearchOpen.value) isSearchOpen.set(false)
   else if (isTyping(event.target) && !(event.target as HTMLElement).closest('.xterm'))
     (event.target as HTMLElement).blur()
-  else if (pageAddress.value.query.has('thread')) go('talk', pageAddress.value.parts)
+  else if (pageAddress.value.query.has('thread')) goToView('talk', pageAddress.value.parts)
 }

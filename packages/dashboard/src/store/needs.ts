@@ -14,9 +14,9 @@ import { client, connection } from './connection.ts'
 import { conversationOf, isDirect } from './conversations.ts'
 import { onEvents } from './events.ts'
 import { fleet } from './fleet.ts'
-import { chosenWorkspace } from './own-place.ts'
-import { keepSame, Refresh } from './refresh.ts'
+import { ListRefresher, reuseUnchanged } from './refresh.ts'
 import { snoozesIn } from './snoozes.ts'
+import { chosenWorkspace } from './workspace-storage.ts'
 
 /** A need that carries the approval itself in place of its id. */
 export interface ShownNeed extends Omit<Need, 'approval'> {
@@ -26,13 +26,13 @@ export interface ShownNeed extends Omit<Need, 'approval'> {
 /** The needs by urgency, and the oldest first among equals, so that a new need does not push down the one that the person looks at. */
 export const needs = new Cell<readonly ShownNeed[]>([])
 /** The number of snoozed needs. */
-export const snoozed = new Cell(0)
+export const snoozedCount = new Cell(0)
 
 let listed: readonly Need[] = []
-const refresh = new Refresh(ask, { minMs: 150, idleMs: 15_000 })
+const refresh = new ListRefresher(ask, { minMs: 150, idleMs: 15_000 })
 
 export function followNeeds(): void {
-  fleet.listen(hintNeeds)
+  fleet.listen(refreshNeeds)
   approvals.listen(look)
   if (chosenWorkspace !== undefined) snoozesIn(chosenWorkspace).listen(look)
   connection.listen(() => connection.value.phase === 'up' && refresh.hint())
@@ -50,19 +50,19 @@ export function followNeeds(): void {
 const hints = /^(approval|need|run|worker)\./
 const isHint = ({ type, message }: RelayEvent): boolean => message !== undefined || hints.test(type)
 
-export function hintNeeds(): void {
+export function refreshNeeds(): void {
   refresh.hint()
 }
 
 async function ask(): Promise<void> {
   const { needs } = await client.call('need.list', {})
-  listed = keepSame(listed, needs, ({ key }) => key)
+  listed = reuseUnchanged(listed, needs, ({ key }) => key)
   look()
 }
 
 function look(): void {
   const found = joinedNeeds(connection.value.workspace, listed, approvals.value)
-  snoozed.set(found.snoozed)
+  snoozedCount.set(found.snoozed)
   if (!isSame(found.needs, needs.value)) needs.set(found.needs)
 }
 

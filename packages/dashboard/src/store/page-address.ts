@@ -44,7 +44,11 @@ export function linkTo(
   return `#/${[view, ...parts].map((part) => encodeURIComponent(wellFormed(part))).join('/')}${search}`
 }
 
-export function go(view: ViewName, parts: readonly (string | number)[] = [], query: Record<string, string> = {}): void {
+export function goToView(
+  view: ViewName,
+  parts: readonly (string | number)[] = [],
+  query: Record<string, string> = {},
+): void {
   location.hash = linkTo(view, parts, query)
 }
 

@@ -2,9 +2,9 @@
 
 import { mainEventTypes } from '@agent-relay/sdk/internal/event-text'
 import type { Message, OutputOf, RelayEvent } from '@agent-relay/sdk/internal/page'
-import { fieldsOf, partiesOf, placeOf } from './concerns.ts'
+import { agentsOfEvent, eventConversation, factFields } from './concerns.ts'
 import { client } from './connection.ts'
-import { recording } from './recording.ts'
+import { openedRecording } from './recording.ts'
 
 export interface Filter {
   agent: string
@@ -24,7 +24,7 @@ function inRecording(filter: Filter): RelayEvent[] {
   const types = typesOf(filter)
   const isWanted = ({ type }: RelayEvent): boolean =>
     types?.some((each) => (each.endsWith('*') ? type.startsWith(each.slice(0, -1)) : type === each)) ?? true
-  return (recording.value?.events ?? []).filter((event) => isWanted(event) && matchesFilter(event, filter))
+  return (openedRecording.value?.events ?? []).filter((event) => isWanted(event) && matchesFilter(event, filter))
 }
 
 const pageEntries = 400
@@ -37,7 +37,7 @@ export async function eventsAfter(
   filter: Filter,
   wanted: number,
 ): Promise<{ events: RelayEvent[]; next?: number }> {
-  if (recording.value) {
+  if (openedRecording.value) {
     const later = inRecording(filter).filter(({ seq }) => seq > since)
     const events = later.slice(0, wanted)
     return { events, next: later.length > wanted ? events.at(-1)?.seq : undefined }
@@ -56,7 +56,7 @@ export async function eventsAfter(
 
 /** Returns the newest events up to and including the number `seq`, at most `wanted`. */
 export async function eventsUpTo(seq: number, filter: Filter, wanted: number): Promise<RelayEvent[]> {
-  if (recording.value)
+  if (openedRecording.value)
     return inRecording(filter)
       .filter((event) => event.seq <= seq)
       .slice(-wanted)
@@ -73,7 +73,7 @@ export async function eventsUpTo(seq: number, filter: Filter, wanted: number): P
 
 /** Returns all events of the journal entry that the page's address names, whatever the filter leaves out. */
 export async function eventsAt(seq: number): Promise<RelayEvent[]> {
-  if (recording.value) return recording.value.events.filter((event) => event.seq === seq)
+  if (openedRecording.value) return openedRecording.value.events.filter((event) => event.seq === seq)
   const { events } = await client.call('event.list', { since: seq - 1, limit: 1 })
   return events.filter((event) => event.seq === seq)
 }
@@ -83,7 +83,7 @@ export async function eventsAt(seq: number): Promise<RelayEvent[]> {
  * them.
  */
 export async function seqAt(time: number, last: number): Promise<number> {
-  if (recording.value) return recording.value.events.findLast(({ ts }) => Date.parse(ts) <= time)?.seq ?? 0
+  if (openedRecording.value) return openedRecording.value.events.findLast(({ ts }) => Date.parse(ts) <= time)?.seq ?? 0
   let [low, high] = [0, last]
   while (low < high) {
     const middle = Math.floor((low + high + 1) / 2)
@@ -96,13 +96,13 @@ export async function seqAt(time: number, last: number): Promise<number> {
 }
 
 export function matchesFilter(event: RelayEvent, { agent, conversation }: Filter): boolean {
-  if (agent !== '' && !partiesOf(event).includes(agent)) return false
+  if (agent !== '' && !agentsOfEvent(event).includes(agent)) return false
   if (conversation === '') return true
-  const place = placeOf(event)
+  const place = eventConversation(event)
   return place === undefined ? false : place === conversation
 }
 
-export interface Causes {
+export interface MessageCauses {
   /** The messages that led to this message, each the answer to the one before, oldest first. */
   answered: Message[]
   /** What the message led to, in order. */
@@ -115,9 +115,9 @@ const [answeredMax, thenEntries] = [12, 1_000]
  * Finds the chain of causes around one message: backwards along the messages that it answers, forwards along its deliveries, the actions called because of it,
  * and the replies.
  */
-export async function causesOf(message: Message): Promise<Causes> {
-  if (recording.value) return causesIn(recording.value.events, message)
-  const answered: Causes['answered'] = []
+export async function findMessageCauses(message: Message): Promise<MessageCauses> {
+  if (openedRecording.value) return causesIn(openedRecording.value.events, message)
+  const answered: MessageCauses['answered'] = []
   for (let id = message.replyTo; id !== undefined && answered.length < answeredMax; ) {
     const around = id
     const page = await client.call('message.list', { around, limit: 1 }).catch(() => undefined)
@@ -130,9 +130,9 @@ export async function causesOf(message: Message): Promise<Causes> {
   return { answered, after: consequencesOf(message.id, events) }
 }
 
-function causesIn(events: readonly RelayEvent[], message: Message): Causes {
+function causesIn(events: readonly RelayEvent[], message: Message): MessageCauses {
   const byId = new Map(events.flatMap(({ message: each }) => (each ? [[each.id, each] as const] : [])))
-  const answered: Causes['answered'] = []
+  const answered: MessageCauses['answered'] = []
   for (let at = byId.get(message.replyTo ?? ''); at && answered.length < answeredMax; at = byId.get(at.replyTo ?? ''))
     answered.unshift(at)
   const later = events.filter(({ seq }) => seq >= message.seq).slice(0, thenEntries)
@@ -144,7 +144,7 @@ function consequencesOf(id: string, events: readonly RelayEvent[]): RelayEvent[]
   const readers = new Set<unknown>()
   const calls = new Set<unknown>()
   return events.filter((event) => {
-    const [{ type, message }, fact] = [event, fieldsOf(event)]
+    const [{ type, message }, fact] = [event, factFields(event)]
     if (type === 'delivery.read' && fact.message === id) readers.add(fact.agent)
     if (/^(delivery|reaction)\./.test(type)) return fact.message === id
     if (type === 'action.invoked' && readers.has(fact.caller)) calls.add(fact.id)

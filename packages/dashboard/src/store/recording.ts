@@ -9,7 +9,7 @@ export interface OpenedRecording {
 }
 
 /** The opened file, which the recorder shows in place of this workspace's journal. Undefined if no file is open. */
-export const recording = new Cell<OpenedRecording | undefined>(undefined)
+export const openedRecording = new Cell<OpenedRecording | undefined>(undefined)
 
 /** The largest file that is opened: more would fill the page's memory. */
 const [fileBytesMax, fileEventsMax] = [64 * 1024 * 1024, 200_000]
@@ -30,7 +30,7 @@ export async function openRecording(file: File): Promise<void> {
     throw new Error(
       'This is not a recording: each of its lines must be an event, as `agent-relay events --json` prints.',
     )
-  recording.set({ name: file.name, events: [...events].sort((a, b) => a.seq - b.seq) })
+  openedRecording.set({ name: file.name, events: [...events].sort((a, b) => a.seq - b.seq) })
 }
 
 /**

@@ -15,7 +15,7 @@ const slowListFactor = 20
 const restMaxMs = 4_000
 const hiddenFactor = 5
 
-export class Refresh {
+export class ListRefresher {
   readonly #ask: () => Promise<void>
   readonly #options: RefreshOptions
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -63,7 +63,7 @@ export class Refresh {
 /**
  * Keeps the former object of each item that has not changed, so that React does not draw the item again. Lists are requested often, and little in them changes.
  */
-export function keepSame<T>(before: readonly T[], now: readonly T[], keyOf: (item: T) => string): readonly T[] {
+export function reuseUnchanged<T>(before: readonly T[], now: readonly T[], keyOf: (item: T) => string): readonly T[] {
   const known = new Map(before.map((item) => [keyOf(item), item]))
   return now.map((item) => {
     const former = known.get(keyOf(item))

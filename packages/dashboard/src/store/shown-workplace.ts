@@ -3,8 +3,8 @@
 import { createContext, useContext, useMemo } from 'react'
 import { useCell } from './cell.ts'
 import { client, connection } from './connection.ts'
-import { hintFleet } from './fleet.ts'
-import { hintNeeds } from './needs.ts'
+import { refreshFleet } from './fleet.ts'
+import { refreshNeeds } from './needs.ts'
 import type { Workplace } from './workplace.ts'
 
 /** The React context that is set around the rows of another workspace, to that workspace. */
@@ -17,6 +17,6 @@ export function useWorkplace(): Workplace {
 }
 
 function hintOwn(): void {
-  hintFleet()
-  hintNeeds()
+  refreshFleet()
+  refreshNeeds()
 }

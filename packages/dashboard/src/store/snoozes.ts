@@ -1,7 +1,7 @@
 // Needs (things that wait for the person) that were snoozed in this browser, by workspace: each is shown again when its time is over.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptAs, keptPairs } from './own-place.ts'
+import { readStoredPairs, storageKey, writeStored } from './workspace-storage.ts'
 
 const snoozesMax = 500
 export const snoozeMs = 3_600_000
@@ -14,7 +14,7 @@ const known = new Map<string, Cell<Snoozes>>()
 export function snoozesIn(workspace: string): Cell<Snoozes> {
   const cell =
     known.get(workspace) ??
-    new Cell<Snoozes>(new Map(keptPairs(placeOf(workspace)).map(([key, until]) => [key, Number(until)])))
+    new Cell<Snoozes>(new Map(readStoredPairs(placeOf(workspace)).map(([key, until]) => [key, Number(until)])))
   known.set(workspace, cell)
   return cell
 }
@@ -23,7 +23,7 @@ export function snoozeUntil(workspace: string, key: string, until: number): void
   const snoozes = snoozesIn(workspace)
   const kept = [...snoozes.value].filter(([each, end]) => each !== key && end > Date.now()).slice(-snoozesMax)
   snoozes.set(new Map([...kept, [key, until]]))
-  keepHere(placeOf(workspace), JSON.stringify([...snoozes.value]))
+  writeStored(placeOf(workspace), JSON.stringify([...snoozes.value]))
 }
 
-const placeOf = (workspace: string): string => keptAs('put-off', workspace)
+const placeOf = (workspace: string): string => storageKey('put-off', workspace)

@@ -1,7 +1,7 @@
 // The light or dark theme: the system's, unless the person chose one. The browser keeps the choice.
 
 import { Cell } from './cell.ts'
-import { keepHere, keptHere } from './own-place.ts'
+import { readStored, writeStored } from './workspace-storage.ts'
 
 const themes = ['system', 'light', 'dark'] as const
 export type Theme = (typeof themes)[number]
@@ -9,7 +9,7 @@ export type Theme = (typeof themes)[number]
 const place = 'agent-relay.theme'
 const wish = matchMedia('(prefers-color-scheme: dark)')
 
-export const theme = new Cell<Theme>(themes.find((each) => each === keptHere(place)) ?? 'system')
+export const theme = new Cell<Theme>(themes.find((each) => each === readStored(place)) ?? 'system')
 /** Whether the page is drawn dark. */
 export const isDark = new Cell(false)
 
@@ -22,7 +22,7 @@ export function followTheme(): void {
   apply()
   wish.addEventListener('change', apply)
   theme.listen(() => {
-    keepHere(place, theme.value)
+    writeStored(place, theme.value)
     apply()
   })
 }

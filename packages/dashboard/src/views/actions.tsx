@@ -9,16 +9,16 @@ import {
   sizeText,
 } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, useEffect, useState } from 'react'
-import { useAttempt } from '../parts/attempt.ts'
-import { Button, Empty, Failure, State } from '../parts/bits.tsx'
+import { useAsyncAction } from '../parts/async-action.ts'
+import { Button, EmptyList, FailureText, StateBadge } from '../parts/bits.tsx'
 import { Json } from '../parts/json.tsx'
 import { type Draft, draftOf, readDraft, SchemaForm } from '../parts/schema-form.tsx'
-import { Clock } from '../parts/time.tsx'
-import { type ActionCall, actions, calls, followActions } from '../store/actions.ts'
+import { TimeOfDay } from '../parts/time.tsx'
+import { type ActionCall, actions, followActions, latestActionCalls } from '../store/actions.ts'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
+import { useDefaultSelection } from '../store/default-selection.ts'
 import type { StateText } from '../store/fleet.ts'
-import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import '../parts/form.css'
 import '../parts/split.css'
@@ -30,10 +30,10 @@ export default function Actions() {
   const list = useCell(actions)
   const [name = ''] = parts
   const action = list?.find((each) => each.name === name)
-  const called = useCell(calls).find((call) => list?.some((each) => each.name === call.action))
+  const called = useCell(latestActionCalls).find((call) => list?.some((each) => each.name === call.action))
   // By default the view opens on an action of a program: it says more about this workspace than the daemon's own actions.
   const first = list?.find(({ provider }) => provider !== daemonName) ?? list?.[0]
-  useOpening('actions', name !== '', called?.action ?? first?.name)
+  useDefaultSelection('actions', name !== '', called?.action ?? first?.name)
   return (
     <div className={`split ${name === '' ? '' : 'is-chosen'}`}>
       <nav className="split-list" aria-label="Actions">
@@ -61,11 +61,11 @@ export default function Actions() {
       </nav>
       <section className="split-main" aria-label={name || undefined}>
         {action && <Call key={action.name} action={action} />}
-        {!action && name !== '' && list && <Empty title={`${name} is not offered any more`} />}
+        {!action && name !== '' && list && <EmptyList title={`${name} is not offered any more`} />}
         {name === '' && list?.length === 0 && (
-          <Empty title="No action is offered" command="agent-relay demo">
+          <EmptyList title="No action is offered" command="agent-relay demo">
             A program offers one with relay.actions.register of @agent-relay/sdk. This command shows one that does.
-          </Empty>
+          </EmptyList>
         )}
         <Calls key={`calls of ${name}`} name={name} />
       </section>
@@ -76,7 +76,7 @@ export default function Actions() {
 function Call({ action }: { action: ActionInfo }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(action.inputSchema))
   const [result, setResult] = useState<ActionEnvelope>()
-  const { why, isBusy, attempt } = useAttempt()
+  const { why, isBusy, attempt } = useAsyncAction()
   const invoke = (event: FormEvent): void => {
     event.preventDefault()
     void attempt(async () => {
@@ -97,7 +97,7 @@ function Call({ action }: { action: ActionInfo }) {
         offered by {action.provider}, as the tool <code>{action.tool}</code>, answers within {action.timeoutMs / 1000} s
       </p>
       <SchemaForm schema={action.inputSchema} draft={draft} onChange={setDraft} />
-      <Failure text={why} />
+      <FailureText text={why} />
       <div className="form-end">
         <button type="submit" className="main-button" disabled={isBusy}>
           {isBusy ? 'Calling …' : 'Call'}
@@ -118,7 +118,7 @@ function Call({ action }: { action: ActionInfo }) {
 function Calls({ name: chosen }: { name: string }) {
   const [isAll, setAll] = useState(false)
   const name = isAll ? '' : chosen
-  const list = useCell(calls).filter(({ action }) => name === '' || action === name)
+  const list = useCell(latestActionCalls).filter(({ action }) => name === '' || action === name)
   return (
     <section className="audit" aria-labelledby="audit">
       <div className="bar section-head">
@@ -163,13 +163,13 @@ function CallRow({ call: { seq, ts, action, caller, inputBytes, outcome }, isNam
     <tr>
       <td className="num">
         <a href={linkTo('recorder', [seq])}>
-          <Clock ts={ts} isExact />
+          <TimeOfDay ts={ts} isExact />
         </a>
       </td>
       {isNamed && <td className="mono">{action}</td>}
       <td>{caller}</td>
       <td>
-        <State state={stateOfCall(outcome)} />
+        <StateBadge state={stateOfCall(outcome)} />
       </td>
       <td className="num right">{outcome ? `${outcome.durationMs.toLocaleString()} ms` : '–'}</td>
       <td className="num right muted wide-only">

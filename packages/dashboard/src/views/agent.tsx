@@ -4,27 +4,35 @@ import { type Agent, type InboxMessage, type OutputOf, permissionPhrase } from '
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { AgentPick } from '../parts/agent-pick.tsx'
 import { ApprovalText, ApprovalTools } from '../parts/approval.tsx'
-import { Button, Count, Empty, Face, Failure, Kind, State } from '../parts/bits.tsx'
+import { Avatar, Button, CountBadge, EmptyList, FailureText, MessageKindTag, StateBadge } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
 import { Receipts } from '../parts/receipts.tsx'
-import { Screen } from '../parts/screen.tsx'
-import { Spawn } from '../parts/spawn.tsx'
+import { WorkerScreen } from '../parts/screen.tsx'
+import { SpawnForm } from '../parts/spawn.tsx'
 import { Spent } from '../parts/spent.tsx'
-import { Clock, Since } from '../parts/time.tsx'
+import { ElapsedTime, TimeOfDay } from '../parts/time.tsx'
 import { WorkDiff } from '../parts/work-diff.tsx'
 import { WorkerTools } from '../parts/worker-tools.tsx'
 import { approvals } from '../store/approvals.ts'
 import { useCell } from '../store/cell.ts'
-import { fieldsOf } from '../store/concerns.ts'
+import { factFields } from '../store/concerns.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversationOf, isDirect, titleOf } from '../store/conversations.ts'
+import { conversationOf, conversationTitle, isDirect } from '../store/conversations.ts'
+import { useDefaultSelection } from '../store/default-selection.ts'
 import { onEvents } from '../store/events.ts'
-import { fleet, isPresent, type ListedWorker, sinceOf, stateOf, treeOf, withLeads } from '../store/fleet.ts'
-import { useOpening } from '../store/opening.ts'
+import {
+  agentStateText,
+  agentTree,
+  fleet,
+  isAgentPresent,
+  type ListedWorker,
+  stateSince,
+  withLeads,
+} from '../store/fleet.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
-import { Refresh } from '../store/refresh.ts'
+import { ListRefresher } from '../store/refresh.ts'
 import { AgentRuns } from './runs.tsx'
 import '../parts/split.css'
 import './agent.css'
@@ -43,12 +51,12 @@ export default function Agents() {
   const isSpawning = query.has('spawn')
   const [isAll, setAll] = useState(false)
   // The chosen agent stays in the list even when it is away.
-  const present = withLeads(agents, (each) => isPresent(each) || each.name === name)
-  const shown = treeOf(isAll ? agents : agents.filter((each) => present.has(each.name)))
+  const present = withLeads(agents, (each) => isAgentPresent(each) || each.name === name)
+  const shown = agentTree(isAll ? agents : agents.filter((each) => present.has(each.name)))
   const away = agents.length - present.size
   const others = shown.map((branch) => branch.agent).filter((each) => each.name !== me)
-  const first = others.find((each) => stateOf(each).needsYou) ?? others.find((each) => each.worker) ?? others[0]
-  useOpening('agent', name !== '' || isSpawning, first?.name)
+  const first = others.find((each) => agentStateText(each).needsYou) ?? others.find((each) => each.worker) ?? others[0]
+  useDefaultSelection('agent', name !== '' || isSpawning, first?.name)
   return (
     <div className={`split ${name !== '' || isSpawning ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Agents">
@@ -71,7 +79,7 @@ export default function Agents() {
         )}
       </nav>
       <section className="split-main" aria-label={isSpawning ? 'Spawn a worker' : name || 'No agent'}>
-        {isSpawning && <Spawn />}
+        {isSpawning && <SpawnForm />}
         {!isSpawning && agent && <One agent={agent} worker={workers.get(name)} tab={tabOf(tab, workers.get(name))} />}
         {!isSpawning && !agent && isKnown && <Nobody name={name} isAlone={agents.every((each) => each.name === me)} />}
       </section>
@@ -82,11 +90,11 @@ export default function Agents() {
 function Nobody({ name, isAlone }: { name: string; isAlone: boolean }) {
   if (isAlone)
     return (
-      <Empty title="No agent has come yet" command="agent-relay mcp install">
+      <EmptyList title="No agent has come yet" command="agent-relay mcp install">
         This command connects your editors and CLIs. Or start a worker with “Spawn”.
-      </Empty>
+      </EmptyList>
     )
-  return <Empty title={name === '' ? 'Nobody is here now' : `No agent is named ${name}`} />
+  return <EmptyList title={name === '' ? 'Nobody is here now' : `No agent is named ${name}`} />
 }
 
 /** The default tab of a worker is its terminal, with its dialog and its last screen. */
@@ -101,7 +109,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | unde
         <a className="icon-button only-narrow" href={linkTo('agent')} aria-label="All agents">
           ‹
         </a>
-        <Face name={agent.name} />
+        <Avatar name={agent.name} />
         <div className="agent-title">
           <h2 className="title clip">{agent.name}</h2>
           <p className="muted small clip">{factsOf(agent)}</p>
@@ -109,7 +117,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | unde
         <span className="muted small">
           <Spent spend={agent.spend} />
         </span>
-        <State state={stateOf(agent, worker)} since={sinceOf(agent, worker)} />
+        <StateBadge state={agentStateText(agent, worker)} since={stateSince(agent, worker)} />
         {agent.name !== me && me !== '' && (
           <a className="quiet" href={linkTo('talk', [`@${[me, agent.name].sort().join(',')}`])}>
             <Icon name="talk" />
@@ -125,7 +133,7 @@ function One({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | unde
           .map((each) => (
             <a key={each} href={linkTo('agent', [agent.name, each])} aria-current={each === tab ? 'page' : undefined}>
               {each}
-              {each === 'inbox' && <Count value={agent.unread} label="unread" isQuiet={agent.name !== me} />}
+              {each === 'inbox' && <CountBadge value={agent.unread} label="unread" isQuiet={agent.name !== me} />}
             </a>
           ))}
       </nav>
@@ -149,7 +157,7 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | u
       <Ended agent={agent.name} worker={worker} />
     )
   if (tab === 'diff')
-    return worker?.worktree ? <WorkDiff key={worker.id} worker={worker} /> : <Empty title="It has no worktree" />
+    return worker?.worktree ? <WorkDiff key={worker.id} worker={worker} /> : <EmptyList title="It has no worktree" />
   if (tab === 'contract') return <AgentRuns agent={agent.name} />
   return <Mail key={`${agent.name} ${tab}`} agent={agent.name} box={tab} />
 }
@@ -158,13 +166,13 @@ function Tabbed({ agent, worker, tab }: { agent: Agent; worker: ListedWorker | u
 function Ended({ agent, worker }: { agent: string; worker: ListedWorker | undefined }) {
   return (
     <>
-      <Empty
+      <EmptyList
         title={worker ? 'Its program has ended' : 'No program of the daemon'}
         command={worker && worker.cli !== 'plain' ? `agent-relay spawn ${agent} --cli ${worker.cli}` : undefined}
       >
         {worker ? (worker.reason ?? '') : `${agent} was started by somebody else: the daemon has no terminal of it.`}
-      </Empty>
-      {worker && <Screen key={worker.id} name={agent} />}
+      </EmptyList>
+      {worker && <WorkerScreen key={worker.id} name={agent} />}
     </>
   )
 }
@@ -179,7 +187,7 @@ function Asked({ agent }: { agent: string }) {
       aria-label={`${agent} ${permissionPhrase(approval).wants}`}
     >
       <p className="need-what">
-        {agent} {permissionPhrase(approval).wants} · <Since ts={approval.since} />
+        {agent} {permissionPhrase(approval).wants} · <ElapsedTime ts={approval.since} />
       </p>
       <ApprovalText approval={approval} />
       <div className="bar need-tools">
@@ -206,7 +214,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
         <span className="small muted clip num">
           {worker.cli}
           {worker.pid !== undefined && !isOver && ` · pid ${worker.pid}`} · {worker.cwd} · {isOver ? 'ran' : 'for'}{' '}
-          <Since ts={worker.startedAt} until={isOver ? worker.changedAt : undefined} />
+          <ElapsedTime ts={worker.startedAt} until={isOver ? worker.changedAt : undefined} />
           {worker.worktree && ` · ${worker.worktree.branch}`}
         </span>
       )}
@@ -215,7 +223,7 @@ function Program({ agent, worker }: { agent: Agent; worker: ListedWorker | undef
         <Spent spend={worker?.spend} />
       </span>
       <WorkerTools agent={agent} worker={worker} onFailure={setWhy} />
-      <Failure text={why} />
+      <FailureText text={why} />
     </div>
   )
 }
@@ -229,7 +237,7 @@ function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
   const [page, setPage] = useState<MailPage>()
   const [why, setWhy] = useState<string>()
   useEffect(() => {
-    const refresh = new Refresh(
+    const refresh = new ListRefresher(
       () => client.call('agent.mail', { agent, box }).then(setPage, (error) => setWhy(error.message)),
       { minMs: askMs },
     )
@@ -237,18 +245,18 @@ function Mail({ agent, box }: { agent: string; box: 'inbox' | 'sent' }) {
     return onEvents((events) => {
       const isAbout = events.some(
         ({ fact, message }) =>
-          fieldsOf({ fact }).agent === agent || message?.from === agent || message?.to === agent || message?.channel,
+          factFields({ fact }).agent === agent || message?.from === agent || message?.to === agent || message?.channel,
       )
       if (isAbout) refresh.hint()
     })
   }, [agent, box])
-  if (why) return <Failure text={why} />
+  if (why) return <FailureText text={why} />
   if (!page) return null
   if (page.messages.length === 0)
     return (
-      <Empty title={box === 'inbox' ? 'Nothing waits' : 'Nothing sent lately'}>
+      <EmptyList title={box === 'inbox' ? 'Nothing waits' : 'Nothing sent lately'}>
         {box === 'inbox' ? `${agent} has read everything.` : undefined}
-      </Empty>
+      </EmptyList>
     )
   return (
     <ul className="panel mail">
@@ -274,8 +282,8 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
       <div className="letter-head">
         {!isSent && <b className="clip">{message.from}</b>}
         {isSent && <b className="clip">to {toText(message)}</b>}
-        {!isSent && !isDirect(place) && <span className="muted small clip">{titleOf(place, me)}</span>}
-        <Kind kind={message.kind} />
+        {!isSent && !isDirect(place) && <span className="muted small clip">{conversationTitle(place, me)}</span>}
+        <MessageKindTag kind={message.kind} />
         <Button
           className={`link muted fate ${message.receipt}`}
           aria-expanded={isOpen}
@@ -285,7 +293,7 @@ function Letter({ message, isSent }: { message: InboxMessage; isSent: boolean })
           {message.route && ` (${message.route})`}
         </Button>
         <a className="muted small" href={linkTo('talk', [place, message.id])} title="In its conversation">
-          <Clock ts={message.ts} />
+          <TimeOfDay ts={message.ts} />
         </a>
       </div>
       <Markdown text={message.body} />

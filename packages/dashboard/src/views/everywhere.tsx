@@ -2,23 +2,23 @@
 
 import { useEffect, useMemo, useState } from 'react'
 import { AgentRows } from '../parts/agent-rows.tsx'
-import { Button, Count, Failure } from '../parts/bits.tsx'
+import { Button, CountBadge, FailureText } from '../parts/bits.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { NeedRows } from '../parts/needs.tsx'
 import { useCell } from '../store/cell.ts'
-import type { WorkspaceGlance } from '../store/connection.ts'
+import type { WorkspaceSummary } from '../store/connection.ts'
 import {
-  everywhere,
   followEverywhere,
+  followedWorkspaces,
   isInUse,
   type OtherWorkspace,
   overview,
   workspacesStep,
 } from '../store/everywhere.ts'
 import { shownAgents } from '../store/fleet.ts'
-import { pathOf } from '../store/own-place.ts'
 import { linkTo } from '../store/page-address.ts'
 import { OtherWorkplace } from '../store/shown-workplace.ts'
+import { workspacePath } from '../store/workspace-storage.ts'
 import './everywhere.css'
 
 export default function Everywhere() {
@@ -43,11 +43,11 @@ export default function Everywhere() {
   )
 }
 
-const rankOf = ({ needs, agents }: WorkspaceGlance): number => (needs > 0 ? 0 : agents.length > 0 ? 1 : 2)
+const rankOf = ({ needs, agents }: WorkspaceSummary): number => (needs > 0 ? 0 : agents.length > 0 ? 1 : 2)
 
-function One({ glance: { name, atRest, agents, needs } }: { glance: WorkspaceGlance }) {
-  const workspace = useCell(everywhere).get(name)
-  const address = `${pathOf(name)}${linkTo('now')}`
+function One({ glance: { name, atRest, agents, needs } }: { glance: WorkspaceSummary }) {
+  const workspace = useCell(followedWorkspaces).get(name)
+  const address = `${workspacePath(name)}${linkTo('now')}`
   const isShown = workspace?.fleet.isKnown === true
   return (
     <section aria-label={name}>
@@ -57,14 +57,14 @@ function One({ glance: { name, atRest, agents, needs } }: { glance: WorkspaceGla
             {name}
           </a>
         </h2>
-        <Count value={isShown ? workspace.needs.length : needs} label="need you" />
+        <CountBadge value={isShown ? workspace.needs.length : needs} label="need you" />
         {isShown ? (
           <Facts workspace={workspace} />
         ) : (
           <span className="muted small num">{atRest ? 'at rest' : `${agents.length} here`}</span>
         )}
       </div>
-      <Failure text={workspace?.why} />
+      <FailureText text={workspace?.why} />
       {isShown ? (
         <OtherWorkplace value={workspace.workplace}>
           <NeedRows list={workspace.needs} empty="Nothing waits for you." />

@@ -2,20 +2,20 @@
 
 import { useMemo, useState } from 'react'
 import { AgentRows } from '../parts/agent-rows.tsx'
-import { useAttempt } from '../parts/attempt.ts'
-import { Button, Count, Empty, Failure, Kind } from '../parts/bits.tsx'
+import { useAsyncAction } from '../parts/async-action.ts'
+import { Button, CountBadge, EmptyList, FailureText, MessageKindTag } from '../parts/bits.tsx'
+import { ClaimedFiles } from '../parts/claimed-files.tsx'
 import { BusyOtherWorkspaces } from '../parts/elsewhere.tsx'
 import { Faults } from '../parts/faults.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { ClaimedFiles } from '../parts/in-hand.tsx'
 import { Machines } from '../parts/machines.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
 import { Needs } from '../parts/needs.tsx'
-import { Clock } from '../parts/time.tsx'
+import { TimeOfDay } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { connection, playDemo } from '../store/connection.ts'
-import { conversations, lastWords, titleOf } from '../store/conversations.ts'
-import { busyElsewhere, overview } from '../store/everywhere.ts'
+import { conversations, conversationTitle, lastMessageOfAgents } from '../store/conversations.ts'
+import { busyOtherWorkspaces, overview } from '../store/everywhere.ts'
 import { fleet, shownAgents } from '../store/fleet.ts'
 import { linkTo } from '../store/page-address.ts'
 import './now.css'
@@ -42,7 +42,7 @@ function Agents() {
   const [isAll, setAll] = useState(false)
   const { agent: me } = useCell(connection)
   const spoken = useCell(conversations)
-  const words = useMemo(() => lastWords(spoken ?? []), [spoken])
+  const words = useMemo(() => lastMessageOfAgents(spoken ?? []), [spoken])
   const isAlone = agents.every(({ name }) => name === me)
   const { here, away, counts } = useMemo(() => shownAgents(agents), [agents])
   const rows = useMemo(() => (isAll ? [...here, ...away] : here), [isAll, here, away])
@@ -69,18 +69,18 @@ function Agents() {
 /** First steps for a newcomer, shown while the workspace has no agents. */
 function Welcome() {
   const { hasDemo, workspace } = useCell(connection)
-  const isBusyElsewhere = busyElsewhere(useCell(overview)).some(({ agents }) => agents.length > 0)
-  const { why, attempt } = useAttempt()
+  const isBusyElsewhere = busyOtherWorkspaces(useCell(overview)).some(({ agents }) => agents.length > 0)
+  const { why, attempt } = useAsyncAction()
   return (
     <>
-      <Empty
+      <EmptyList
         title={isBusyElsewhere ? `No agent has come to ${workspace} yet` : 'No agent has come yet'}
         command="agent-relay mcp install"
         other={hasDemo ? undefined : 'agent-relay demo'}
       >
         {isBusyElsewhere && 'Agents are in other workspaces, listed above. '}This command connects your editors and
         CLIs. {!hasDemo && 'The second shows the relay at work without any.'}
-      </Empty>
+      </EmptyList>
       <div className="bar welcome-tools">
         {hasDemo && (
           <Button className="main-button" onClick={() => attempt(playDemo)} title="In a workspace of its own">
@@ -91,7 +91,7 @@ function Welcome() {
           Spawn a first worker
         </a>
       </div>
-      <Failure text={why} />
+      <FailureText text={why} />
     </>
   )
 }
@@ -108,19 +108,19 @@ function Latest() {
         <h2 id="latest">Conversations</h2>
       </div>
       {list && spoken.length === 0 && (
-        <Empty title="Nothing was said yet" command='agent-relay send "*" "Hello"'>
+        <EmptyList title="Nothing was said yet" command='agent-relay send "*" "Hello"'>
           Messages appear here as they are stored.
-        </Empty>
+        </EmptyList>
       )}
       <ul className="stack latest-list">
         {spoken.map(({ name, last, unread }) => (
           <li key={name}>
             <a data-item className="stack latest-item" href={linkTo('talk', [name])}>
               <span className="bar latest-head">
-                <b className="clip">{titleOf(name, me)}</b>
-                {last && <Kind kind={last.kind} />}
-                <Count value={unread} label="unread" />
-                <span className="muted small">{last && <Clock ts={last.ts} />}</span>
+                <b className="clip">{conversationTitle(name, me)}</b>
+                {last && <MessageKindTag kind={last.kind} />}
+                <CountBadge value={unread} label="unread" />
+                <span className="muted small">{last && <TimeOfDay ts={last.ts} />}</span>
               </span>
               <span className="clip-2">
                 <span className="muted">{last?.from}: </span>

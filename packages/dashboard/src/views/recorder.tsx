@@ -3,18 +3,18 @@
 import { eventFamilies, familyText } from '@agent-relay/sdk/internal/event-text'
 import type { RelayEvent } from '@agent-relay/sdk/internal/page'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { useAttempt } from '../parts/attempt.ts'
-import { Button, Empty, Failure, IconButton } from '../parts/bits.tsx'
+import { useAsyncAction } from '../parts/async-action.ts'
+import { Button, EmptyList, FailureText, IconButton } from '../parts/bits.tsx'
 import { EventDetails } from '../parts/causes.tsx'
 import { eventText } from '../parts/event-text.ts'
-import { familyOf, Lanes } from '../parts/lanes.tsx'
+import { type EventWindow, useEventWindow } from '../parts/event-window.ts'
+import { eventFamilyClass, Lanes } from '../parts/lanes.tsx'
 import { RecordingTools } from '../parts/recording-tools.tsx'
-import { type Tape, useTape } from '../parts/tape.ts'
 import { clockText } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { eventKey } from '../store/concerns.ts'
 import { connection } from '../store/connection.ts'
-import { conversations, titleOf } from '../store/conversations.ts'
+import { conversations, conversationTitle } from '../store/conversations.ts'
 import { lastSeq } from '../store/events.ts'
 import { fleet } from '../store/fleet.ts'
 import { isForPage } from '../store/keys.ts'
@@ -36,18 +36,18 @@ export default function Recorder() {
   const seq = parts[0] === undefined || parts[0] === '' ? undefined : Number(parts[0])
   const [lanesBy, setLanesBy] = useState<'agent' | 'conversation'>('agent')
   const [zoom, setZoom] = useState(1)
-  const tape = useTape(seq, filter)
-  const { events, current, stretch, setStretch } = tape
+  const eventWindow = useEventWindow(seq, filter)
+  const { events, current, stretch, setStretch } = eventWindow
   const chosen = events[current]
-  useKeys(tape)
+  useKeys(eventWindow)
   const [first, last] = stretch ?? [0, events.length - 1]
   const shown = useMemo(() => events.slice(first, last + 1), [events, first, last])
   return (
     <div className="recorder">
       <div className="bar recorder-bar">
         <h1 className="title">Flight recorder</h1>
-        <Transport tape={tape} />
-        <Jump onJump={tape.jump} />
+        <Transport eventWindow={eventWindow} />
+        <Jump onJump={eventWindow.jump} />
         <Filters filter={filter} seq={chosen?.seq} />
         <select aria-label="Lanes by" value={lanesBy} onChange={(event) => setLanesBy(event.target.value as 'agent')}>
           <option value="agent">lanes by agent</option>
@@ -62,18 +62,22 @@ export default function Recorder() {
         </select>
         <RecordingTools events={shown} />
       </div>
-      <Failure text={tape.why} />
-      {tape.isKnown && events.length === 0 ? (
-        <Empty title="Nothing was recorded" command="agent-relay events">
+      <FailureText text={eventWindow.why} />
+      {eventWindow.isKnown && events.length === 0 ? (
+        <EmptyList title="Nothing was recorded" command="agent-relay events">
           No event matches. The journal holds every change: loosen the filter, or send a message first.
-        </Empty>
+        </EmptyList>
       ) : (
         <>
-          <Lanes {...{ events, current, by: lanesBy, zoom, stretch }} onChoose={tape.choose} onStretch={setStretch} />
+          <Lanes
+            {...{ events, current, by: lanesBy, zoom, stretch }}
+            onChoose={eventWindow.choose}
+            onStretch={setStretch}
+          />
           <div className="recorder-main">
             <div className="recorder-list">
-              <ListHead filter={filter} seq={chosen?.seq} tape={tape} />
-              <EventList events={shown} current={current - first} onChoose={(i) => tape.choose(first + i)} />
+              <ListHead filter={filter} seq={chosen?.seq} eventWindow={eventWindow} />
+              <EventList events={shown} current={current - first} onChoose={(i) => eventWindow.choose(first + i)} />
             </div>
             {chosen && <EventDetails event={chosen} />}
           </div>
@@ -84,8 +88,8 @@ export default function Recorder() {
 }
 
 /** The head of the list of events: says which events the list leaves out, with a button that shows them. */
-function ListHead({ filter, seq, tape }: { filter: Filter; seq: number | undefined; tape: Tape }) {
-  const { events, stretch, setStretch } = tape
+function ListHead({ filter, seq, eventWindow }: { filter: Filter; seq: number | undefined; eventWindow: EventWindow }) {
+  const { events, stretch, setStretch } = eventWindow
   const showAll = (): void => changeFilter(filter, { types: '*' }, seq)
   if (stretch)
     return (
@@ -112,7 +116,7 @@ function changeFilter(filter: Filter, part: Partial<Filter>, seq: number | undef
   replaceAddress('recorder', seq === undefined ? [] : [seq], { agent, in: conversation, types })
 }
 
-function Transport({ tape: { isPlaying, speed, step, toggle, setSpeed } }: { tape: Tape }) {
+function Transport({ eventWindow: { isPlaying, speed, step, toggle, setSpeed } }: { eventWindow: EventWindow }) {
   return (
     <div className="panel transport" role="toolbar" aria-label="Replay">
       <IconButton icon="back" label="Step back ( ← )" onClick={() => step(-1)} />
@@ -161,7 +165,7 @@ function EventList({
             data-item
             data-seq={event.seq}
             data-type={event.type}
-            className={`list-row event ${familyOf(event)} ${i > current ? 'is-ahead' : ''}`}
+            className={`list-row event ${eventFamilyClass(event)} ${i > current ? 'is-ahead' : ''}`}
             aria-current={i === current ? 'true' : undefined}
             onClick={() => onChoose(i)}
           >
@@ -178,7 +182,7 @@ function EventList({
 function Jump({ onJump }: { onJump(seq: number): void }) {
   const last = useCell(lastSeq)
   const [text, setText] = useState('')
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   const jump = async (): Promise<void> => {
     const wanted = text.trim().replace(/^#/, '')
     const today = /^\d{1,2}:\d{2}(:\d{2})?$/.test(wanted)
@@ -208,7 +212,7 @@ function Jump({ onJump }: { onJump(seq: number): void }) {
         Jump
       </button>
       <Button onClick={() => onJump(last)}>Latest</Button>
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }
@@ -234,7 +238,7 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
         <option value="">all conversations</option>
         {places.map(({ name }) => (
           <option key={name} value={name}>
-            {titleOf(name, me)}
+            {conversationTitle(name, me)}
           </option>
         ))}
       </select>
@@ -255,7 +259,7 @@ function Filters({ filter, seq }: { filter: Filter; seq: number | undefined }) {
   )
 }
 
-function useKeys({ step, toggle }: Pick<Tape, 'step' | 'toggle'>): void {
+function useKeys({ step, toggle }: Pick<EventWindow, 'step' | 'toggle'>): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (!isForPage(event)) return

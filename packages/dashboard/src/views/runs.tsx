@@ -2,19 +2,19 @@
 
 import { clean, type Run } from '@agent-relay/sdk/internal/page'
 import { useEffect } from 'react'
-import { useAnswer, useAttempt } from '../parts/attempt.ts'
-import { Button, Empty, Failure, State } from '../parts/bits.tsx'
+import { useAsyncAction, useAsyncResult } from '../parts/async-action.ts'
+import { Button, EmptyList, FailureText, StateBadge } from '../parts/bits.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Markdown } from '../parts/markdown.tsx'
 import { previewOf } from '../parts/markdown-tree.ts'
-import { Payload } from '../parts/payload.tsx'
+import { RunPayload } from '../parts/payload.tsx'
 import { Spent } from '../parts/spent.tsx'
-import { StartRun } from '../parts/start-run.tsx'
-import { Clock, Since } from '../parts/time.tsx'
+import { StartRunForm } from '../parts/start-run.tsx'
+import { ElapsedTime, TimeOfDay } from '../parts/time.tsx'
 import { useCell } from '../store/cell.ts'
 import { client } from '../store/connection.ts'
+import { useDefaultSelection } from '../store/default-selection.ts'
 import type { StateText } from '../store/fleet.ts'
-import { useOpening } from '../store/opening.ts'
 import { linkTo, usePageAddress } from '../store/page-address.ts'
 import { followRuns, retryRun, runs, type TitledRun } from '../store/runs.ts'
 import '../parts/split.css'
@@ -42,7 +42,7 @@ export default function Runs() {
   const run = list?.find((each) => each.id === id)
   const isStarting = query.has('start')
   const first = list?.find(({ blocked }) => blocked) ?? list?.find(({ status }) => status === 'running') ?? list?.[0]
-  useOpening('runs', id !== '' || isStarting, first?.id)
+  useDefaultSelection('runs', id !== '' || isStarting, first?.id)
   return (
     <div className={`split ${id !== '' || isStarting ? 'is-chosen' : ''}`}>
       <nav className="split-list" aria-label="Runs">
@@ -68,11 +68,11 @@ export default function Runs() {
                     {previewOf(each.title)}
                   </b>
                   <span className="muted small clip">{each.agent}</span>
-                  <State state={stateOfRun(each)} />
+                  <StateBadge state={stateOfRun(each)} />
                   {each.summary && <bdi className="muted small clip">{previewOf(each.summary)}</bdi>}
                 </span>
                 <span className="muted small pick-end">
-                  <Since ts={each.startedAt} until={endOf(each)} />
+                  <ElapsedTime ts={each.startedAt} until={endOf(each)} />
                   <Spent spend={each.spend} />
                 </span>
               </a>
@@ -81,20 +81,20 @@ export default function Runs() {
         </ul>
       </nav>
       <section className="split-main" aria-label={isStarting ? 'Start a run' : id || 'No run'}>
-        {isStarting && <StartRun />}
+        {isStarting && <StartRunForm />}
         {!isStarting && run && <One key={run.id} run={run} />}
-        {!isStarting && !run && list && id !== '' && <Empty title={`No run ${id} is known`} />}
+        {!isStarting && !run && list && id !== '' && <EmptyList title={`No run ${id} is known`} />}
         {!isStarting && list?.length === 0 && (
-          <Empty title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
+          <EmptyList title="No run yet" command='agent-relay runs start --contract "Count the open TODOs"'>
             A run is a contract that an agent carries out, with one summary at the end.
-          </Empty>
+          </EmptyList>
         )}
       </section>
     </div>
   )
 }
 
-function Head({ run, attempt }: { run: TitledRun; attempt: ReturnType<typeof useAttempt>['attempt'] }) {
+function Head({ run, attempt }: { run: TitledRun; attempt: ReturnType<typeof useAsyncAction>['attempt'] }) {
   const stop = () => attempt(() => client.call('run.stop', { run: run.id, reason: 'stopped on the page' }))
   const retry = () => attempt(() => retryRun(run.id))
   return (
@@ -108,7 +108,7 @@ function Head({ run, attempt }: { run: TitledRun; attempt: ReturnType<typeof use
           {run.agent} · <span className="mono">{run.id}</span>
         </p>
       </div>
-      <State state={{ ...stateOfRun(run), text: run.status }} />
+      <StateBadge state={{ ...stateOfRun(run), text: run.status }} />
       {run.status === 'running' && (
         <Button className="quiet danger" onClick={stop}>
           Stop
@@ -133,11 +133,11 @@ function Head({ run, attempt }: { run: TitledRun; attempt: ReturnType<typeof use
 }
 
 function One({ run }: { run: TitledRun }) {
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   return (
     <>
       <Head run={run} attempt={attempt} />
-      <Failure text={why} />
+      <FailureText text={why} />
       {run.stopReason && <p className="note">{run.stopReason}</p>}
       <dl className="facts">
         <dt>Asked by</dt>
@@ -151,8 +151,8 @@ function One({ run }: { run: TitledRun }) {
         </dd>
         <dt>Began</dt>
         <dd>
-          <Clock ts={run.startedAt} isExact />, {run.status === 'running' ? 'for' : 'took'}{' '}
-          <Since ts={run.startedAt} until={endOf(run)} />
+          <TimeOfDay ts={run.startedAt} isExact />, {run.status === 'running' ? 'for' : 'took'}{' '}
+          <ElapsedTime ts={run.startedAt} until={endOf(run)} />
         </dd>
         {run.spend && (
           <>
@@ -186,17 +186,17 @@ function One({ run }: { run: TitledRun }) {
           <Markdown text={run.summary} />
         </section>
       )}
-      {run.payloadSize !== undefined && <Payload run={run.id} bytes={run.payloadSize} />}
+      {run.payloadSize !== undefined && <RunPayload run={run.id} bytes={run.payloadSize} />}
     </>
   )
 }
 
 function Contract({ run }: { run: string }) {
-  const { answer, why } = useAnswer(() => client.call('run.contract', { run }), [run])
+  const { answer, why } = useAsyncResult(() => client.call('run.contract', { run }), [run])
   return (
     <section>
       <h3>Contract</h3>
-      <Failure text={why} />
+      <FailureText text={why} />
       {answer && <Markdown className="pre" text={answer.contract} />}
     </section>
   )
@@ -210,12 +210,12 @@ export function AgentRuns({ agent }: { agent: string }) {
   if (!list) return null
   if (!current)
     return (
-      <Empty
+      <EmptyList
         title={`${agent} has no contract`}
         command={`agent-relay runs start --cli external --agent ${agent} --contract "Count the open TODOs"`}
       >
         A run gives it one. Or <a href={linkTo('runs', [], { start: '1', agent })}>write it here</a>.
-      </Empty>
+      </EmptyList>
     )
   return <One key={current.id} run={current} />
 }

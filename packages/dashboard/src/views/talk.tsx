@@ -2,16 +2,16 @@
 
 import type { Conversation, OutputOf } from '@agent-relay/sdk/internal/page'
 import { useEffect, useRef } from 'react'
-import { useAttempt } from '../parts/attempt.ts'
-import { Button, Empty, Failure, IconButton } from '../parts/bits.tsx'
+import { useAsyncAction } from '../parts/async-action.ts'
+import { Button, EmptyList, FailureText, IconButton } from '../parts/bits.tsx'
 import { Composer } from '../parts/composer.tsx'
+import { ConversationList } from '../parts/conversation-list.tsx'
 import { MessageList } from '../parts/message-list.tsx'
-import { Places } from '../parts/places.tsx'
 import { Thread } from '../parts/thread.tsx'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversations, titleOf } from '../store/conversations.ts'
-import { go, linkTo, replaceAddress, usePageAddress } from '../store/page-address.ts'
+import { conversations, conversationTitle } from '../store/conversations.ts'
+import { goToView, linkTo, replaceAddress, usePageAddress } from '../store/page-address.ts'
 import '../parts/split.css'
 import './talk.css'
 
@@ -23,7 +23,7 @@ export default function Talk() {
   useNewestUnread(isChosen)
   return (
     <div className={`split talk ${isChosen ? 'is-chosen' : ''} ${thread ? 'has-thread' : ''}`}>
-      <Places chosen={name} />
+      <ConversationList chosen={name} />
       {isChosen ? (
         <section className="chat" aria-label={name}>
           <Head name={name} />
@@ -32,9 +32,9 @@ export default function Talk() {
         </section>
       ) : (
         <section className="chat chat-none" aria-label="No conversation">
-          <Empty title="Choose a conversation" command='agent-relay send "*" "Hello"'>
+          <EmptyList title="Choose a conversation" command='agent-relay send "*" "Hello"'>
             This command writes to everyone. To search all conversations: /
-          </Empty>
+          </EmptyList>
         </section>
       )}
       {thread && <Thread key={thread} name={name} thread={thread} />}
@@ -60,7 +60,7 @@ function Head({ name }: { name: string }) {
   const members = found?.members
   const size = Array.isArray(members) ? members.length : members
   const isChannel = name.startsWith('#')
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   const leave = () => attempt(() => client.call('channel.leave', { channel: name }))
   return (
     <header className="bar chat-head">
@@ -68,7 +68,7 @@ function Head({ name }: { name: string }) {
         ‹
       </a>
       <h2 className="title clip" title={name}>
-        {titleOf(name, me)}
+        {conversationTitle(name, me)}
       </h2>
       <span className="muted small chat-facts num wide-only">
         {size !== undefined && counted(size, 'agent')}
@@ -78,8 +78,10 @@ function Head({ name }: { name: string }) {
         <Button onClick={() => attempt(() => readAll(found))}>Mark {found.unread} read</Button>
       )}
       {isChannel && found?.joined && name !== '#general' && <Button onClick={leave}>Leave</Button>}
-      {isPair(name) && <IconButton icon="agent" label="The agent" onClick={() => go('agent', [otherOf(name, me)])} />}
-      <Failure text={why} />
+      {isPair(name) && (
+        <IconButton icon="agent" label="The agent" onClick={() => goToView('agent', [otherOf(name, me)])} />
+      )}
+      <FailureText text={why} />
     </header>
   )
 }

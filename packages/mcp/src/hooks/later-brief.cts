@@ -7,7 +7,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 /** The ways in which a model's context is cut. A CLI names one as `source` on the hook's standard input. */
 const memoryCuts = ['compact', 'resume', 'clear']
 
-export const memoryCutIn = (word: unknown) => memoryCuts.find((each) => each === word)
+export const parseMemoryCut = (word: unknown) => memoryCuts.find((each) => each === word)
 
 export class PendingBrief {
   readonly #path: string | undefined
@@ -24,7 +24,7 @@ export class PendingBrief {
   }
 
   get storedCut(): string | undefined {
-    return memoryCutIn(this.#lines(true).at(-1)?.split(' ')[0])
+    return parseMemoryCut(this.#lines(true).at(-1)?.split(' ')[0])
   }
 
   clear(): void {

@@ -11,7 +11,7 @@ import { type InjectedMessage, injectionText } from '@agent-relay/sdk/internal/i
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { WireClient } from '@agent-relay/sdk/internal/wire-client'
 import { cliConversationIdOf, hookIdentity } from './identity.cts'
-import { memoryCutIn, PendingBrief } from './later-brief.cts'
+import { PendingBrief, parseMemoryCut } from './later-brief.cts'
 import { readStdinObject } from './stdin.cts'
 
 /** Events at the end of a turn: to show messages, the hook must keep the turn from ending. At all other events it adds the text to the model's context. */
@@ -46,7 +46,7 @@ export async function runMailHook(event: string, cli: string = defaultCli): Prom
   const thread = cliConversationIdOf(said)
   const path = 'hosts' in identity ? join(dataDir(env), 'hooks', `brief.${identity.hosts[0]}`) : undefined
   const later = new PendingBrief(path, form.isShared ? thread : undefined)
-  const cut = sessionStartEvents.includes(event) ? memoryCutIn(said.source) : undefined
+  const cut = sessionStartEvents.includes(event) ? parseMemoryCut(said.source) : undefined
   try {
     if (form.dropsCleared && cut === 'clear') {
       later.store(cut)

@@ -1,7 +1,7 @@
 // Hooks that are commands in a settings file, as most CLIs have them: their events, and the entry for each event. The programs that these commands run are
 // in hooks/, behind the shell code of launcher/hook-guard.ts.
 
-import { hookTimeoutSeconds, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { type CliNameWith, hookTimeoutSeconds } from '@agent-relay/sdk/internal/clis'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { launcherCommand } from '../launcher/index.ts'
 import type { HooksRule } from './editor-rule.ts'
@@ -22,7 +22,7 @@ interface CommandHooksRule {
   beforeEdit: { event: string; tools?: string }
 }
 
-export function commandHooks(cli: NameWith<'hooks'>, rule: CommandHooksRule): HooksRule {
+export function commandHooks(cli: CliNameWith<'hooks'>, rule: CommandHooksRule): HooksRule {
   const { userFile, projectFile, events, permissionEvent, waiterEvents, beforeEdit } = rule
   return {
     wakesSessions: waiterEvents !== undefined,

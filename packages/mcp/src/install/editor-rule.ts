@@ -1,13 +1,13 @@
 // The interface by which the installer and `agent-relay doctor` know an editor or CLI: where its settings are, the format of our entry there, and its
 // hooks. Each editor has a file in editors/.
 
-import type { NameWith } from '@agent-relay/sdk/internal/clis'
+import type { CliNameWith } from '@agent-relay/sdk/internal/clis'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import type { EntrySlot } from '../careful/index.ts'
 import type { ServerCommand } from '../launcher/index.ts'
 import type { InstallContext, PathResolver } from './paths.ts'
 
-export type EditorName = NameWith<'editor'>
+export type EditorName = CliNameWith<'editor'>
 
 export interface EditorRule {
   /** The keys that lead to the object which contains our entry. */

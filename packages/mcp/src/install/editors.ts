@@ -2,7 +2,7 @@
 // editors/.
 
 import { join } from 'node:path'
-import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { type CliNameWith, clisWith } from '@agent-relay/sdk/internal/clis'
 import { programFolders } from '@agent-relay/sdk/internal/discover'
 import type { EditorName, EditorRule, HookedEditor } from './editor-rule.ts'
 import { claude } from './editors/claude.ts'
@@ -26,7 +26,7 @@ export interface Editor extends EditorRule {
   readonly program?: string
 }
 
-const rules: Record<EditorName, EditorRule> & Record<NameWith<'hooks'>, HookedEditor> = {
+const rules: Record<EditorName, EditorRule> & Record<CliNameWith<'hooks'>, HookedEditor> = {
   claude,
   'claude-desktop': claudeDesktop,
   cursor,

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline/promises'
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
-import { serverName } from '@agent-relay/sdk/internal/clis'
+import { mcpServerName } from '@agent-relay/sdk/internal/clis'
 import { isOwnEntry, readEntry } from '../careful/index.ts'
 import { isLauncherCommand } from '../launcher/index.ts'
 import type { Editor } from './editors.ts'
@@ -23,9 +23,9 @@ export function foreignCommand(editor: Editor, isProject: boolean, context: Inst
   if (file === undefined) return undefined
   const place = { env: context.env, within: isProject ? context.project : undefined }
   try {
-    const entry = readEntry(file, editor.keyPath, serverName, place)
+    const entry = readEntry(file, editor.keyPath, mcpServerName, place)
     if (entry === undefined || isLauncherCommand(entryCommand(entry), context.env)) return undefined
-    return isOwnEntry(file, editor.keyPath, serverName, place) ? undefined : shownCommand(entry)
+    return isOwnEntry(file, editor.keyPath, mcpServerName, place) ? undefined : shownCommand(entry)
   } catch {
     return undefined
   }
@@ -47,7 +47,7 @@ function shownCommand(entry: unknown): string {
 }
 
 export function leftAloneOutcome({ name, title }: Editor, file: string, foreign: string, fix: string): FileOutcome {
-  const why = `the entry "${serverName}" starts another program: ${foreign}`
+  const why = `the entry "${mcpServerName}" starts another program: ${foreign}`
   return { editor: name, title, what: 'server', file, status: 'failed', why, foreign, fix, exit: 1 }
 }
 

@@ -6,7 +6,7 @@ import { type Editor, editors } from './editors.ts'
 import type { InstallContext } from './paths.ts'
 
 /** Editors whose hooks do not bother the user: the CLI asks for no review of them, and shows nothing of them on its screen. */
-export const freeHookEditors: readonly string[] = editors
+export const silentHookEditors: readonly string[] = editors
   .filter(({ hooks }) => hooks && hooks.reviewNote === undefined)
   .map(({ name }) => name)
 

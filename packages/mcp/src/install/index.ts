@@ -16,7 +16,7 @@ import {
 import { shellWord } from './command-hooks.ts'
 import { type Editor, editors } from './editors.ts'
 import { type Confirm, canAskOnTerminal, confirmOnTerminal, foreignCommand, leftAloneOutcome } from './foreign.ts'
-import { freeHookEditors, hooksQuestion } from './hooks.ts'
+import { hooksQuestion, silentHookEditors } from './hooks.ts'
 import {
   chooseEditors,
   editorFile,
@@ -40,7 +40,7 @@ import { readServeArguments, type ServeArguments, workspaceBinding } from './wor
 export type { InstalledHook } from './editor-rule.ts'
 export { detectEditors, type Editor, editors, programPath } from './editors.ts'
 export { entryCommand, foreignCommand } from './foreign.ts'
-export { editorHooks, freeHookEditors, hooksQuestion } from './hooks.ts'
+export { editorHooks, hooksQuestion, silentHookEditors } from './hooks.ts'
 export type { FileOutcome } from './install.ts'
 export { addLiftEntries, removeLiftEntries } from './lift.ts'
 export { type InstallContext, installContext } from './paths.ts'
@@ -152,7 +152,7 @@ async function hooksAfterAsking(
   options: InstallOptions,
 ): Promise<InstallRequest['hooks']> {
   const { hooks, yes, json, confirm = confirmOnTerminal } = options
-  const free = known.filter(({ name }) => freeHookEditors.includes(name))
+  const free = known.filter(({ name }) => silentHookEditors.includes(name))
   if (hooks !== undefined || request.hooks !== 'free' || yes || free.length === 0) return request.hooks
   const canAsk = !json && (options.confirm !== undefined || canAskOnTerminal())
   if (!canAsk) return 'kept'
@@ -162,7 +162,9 @@ async function hooksAfterAsking(
 /** Titles of the editors that got no hooks, although their hooks would not bother the user. */
 function withoutHooks(known: Editor[], outcomes: FileOutcome[]): string[] {
   const isHooked = ({ name }: Editor) => outcomes.some(({ editor, what }) => editor === name && what === 'hooks')
-  return known.filter((editor) => freeHookEditors.includes(editor.name) && !isHooked(editor)).map(({ title }) => title)
+  return known
+    .filter((editor) => silentHookEditors.includes(editor.name) && !isHooked(editor))
+    .map(({ title }) => title)
 }
 
 /** Installs for one editor. Asks before another program's entry of our name is replaced. */

@@ -1,6 +1,6 @@
 // Installing and uninstalling: the careful edits of each chosen editor's files, and their outcomes. Printing is in report.ts.
 
-import { serverName } from '@agent-relay/sdk/internal/clis'
+import { mcpServerName } from '@agent-relay/sdk/internal/clis'
 import {
   type DryRunPlan,
   type EditOutcome,
@@ -13,7 +13,7 @@ import {
 } from '../careful/index.ts'
 import type { ServerCommand } from '../launcher/index.ts'
 import { detectEditors, type Editor, editors } from './editors.ts'
-import { editorHooks, freeHookEditors } from './hooks.ts'
+import { editorHooks, silentHookEditors } from './hooks.ts'
 import type { InstallContext } from './paths.ts'
 
 export interface InstallRequest {
@@ -77,11 +77,11 @@ export function installEditor(
     request,
     context,
     editorFile(editor, request, context),
-    (file, options) => [putEntry(file, editor.keyPath, serverName, value, options)],
+    (file, options) => [putEntry(file, editor.keyPath, mcpServerName, value, options)],
   )
   if (main.exit !== 0) {
     if (main.file !== undefined && main.snippet === '')
-      main.snippet = entrySnippet(main.file, editor.keyPath, serverName, value)
+      main.snippet = entrySnippet(main.file, editor.keyPath, mcpServerName, value)
     return [main]
   }
   return [{ ...main, note: editor.note?.(request.isProject) }, ...installHooks(editor, request, context)]
@@ -89,7 +89,7 @@ export function installEditor(
 
 function installHooks(editor: Editor, request: InstallRequest, context: InstallContext): FileOutcome[] {
   const hooks = editorHooks(editor, context, request.isProject)
-  const isFree = freeHookEditors.includes(editor.name)
+  const isFree = silentHookEditors.includes(editor.name)
   const isMeant = {
     none: () => false,
     kept: () => hasAnyEntry(hooks, request.isProject, context),
@@ -130,7 +130,7 @@ export function uninstallEditor(
       ]
     : []
   const main = attemptEdit(editor, 'server', request, context, editorFile(editor, request, context), (file, options) =>
-    foreign === undefined ? [removeEntry(file, editor.keyPath, serverName, options)] : [],
+    foreign === undefined ? [removeEntry(file, editor.keyPath, mcpServerName, options)] : [],
   )
   return [...outcomes, { ...main, foreign }].map((outcome) => ({ ...outcome, snippet: undefined }))
 }
@@ -138,7 +138,7 @@ export function uninstallEditor(
 /** Whether the editor's files have an entry or a hook of ours. A file that cannot be read counts: an uninstall then reports that file. */
 export function hasOwnEntries(editor: Editor, isProject: boolean, context: InstallContext): boolean {
   const file = editorFile(editor, { isProject }, context)
-  const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: serverName }]
+  const own = file === undefined ? [] : [{ file, keyPath: editor.keyPath, slot: mcpServerName }]
   return hasAnyEntry([...own, ...editorHooks(editor, context, isProject)], isProject, context, true)
 }
 

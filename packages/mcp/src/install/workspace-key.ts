@@ -2,7 +2,7 @@
 // the owner's credentials file, and the owner's own socket does not ask for it.
 
 import { readFileSync } from 'node:fs'
-import { serverName } from '@agent-relay/sdk/internal/clis'
+import { mcpServerName } from '@agent-relay/sdk/internal/clis'
 import {
   controlSocketPath,
   credentialsPath,
@@ -39,7 +39,7 @@ export function readServeArguments(
   const file = editorFile(editor, { isProject }, { env, project, ...context })
   try {
     const place = { env, within: isProject ? project : undefined }
-    const words = entryCommand(file === undefined ? undefined : readEntry(file, editor.keyPath, serverName, place))
+    const words = entryCommand(file === undefined ? undefined : readEntry(file, editor.keyPath, mcpServerName, place))
     if (!isServeCommand(words, env)) return { startsDaemon: false, binding: [] }
     const given = words.slice(launcherCommand(['serve'], env).args.length + 1)
     const startsDaemon = given[0] === '--start'

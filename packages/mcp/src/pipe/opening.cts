@@ -75,7 +75,7 @@ export function runOpening(
   const fromHost = (chunk: Buffer) => hear({ from: 'host', chunk }, chunk.at(-1) === newline, stream)
   const fromDaemon = (chunk: Buffer) => {
     // WELCOME is not passed on to the host. It arrives in a chunk of its own.
-    const isWelcome = isFrame(chunk)
+    const isWelcome = isRelayFrame(chunk)
     if (isWelcome && chunk.indexOf(newline) === chunk.length - 1) heard.push({ from: 'daemon', chunk })
     else hear({ from: 'daemon', chunk }, !isWelcome && isPlainAnswer(chunk), output)
   }
@@ -96,7 +96,7 @@ export function runOpening(
 const start = Buffer.from(frameStart)
 
 /** Whether a line is a frame of the relay's own protocol, and so for the pipe itself. */
-export function isFrame(line: Buffer): boolean {
+export function isRelayFrame(line: Buffer): boolean {
   return line.subarray(0, start.length).equals(start)
 }
 

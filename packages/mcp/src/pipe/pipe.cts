@@ -7,9 +7,17 @@ import * as away from './away.cts'
 import { nowMs, type OpenCall, OpenCalls } from './calls.cts'
 import { HostSession, initializedLine } from './host-session.cts'
 import { LineSplitter } from './lines.cts'
-import { type CarriedChunk, isFrame, type PipeIdentity } from './opening.cts'
+import { type CarriedChunk, isRelayFrame, type PipeIdentity } from './opening.cts'
 import { DaemonQuestions } from './questions.cts'
-import { idAtEdge, parseMessage, type RelayFrame, type RpcId, type RpcMessage, rpcErrorLine, rpcLine } from './rpc.cts'
+import {
+  idOfTruncatedLine,
+  parseMessage,
+  type RelayFrame,
+  type RpcId,
+  type RpcMessage,
+  rpcErrorLine,
+  rpcLine,
+} from './rpc.cts'
 
 /** Connects to a daemon, over a Unix socket or anything else that carries bytes both ways. `wasServed`: whether a daemon has served the pipe before. */
 export type OpenConnection = (opened: (stream: Duplex) => void, failed: ConnectFailed, wasServed?: boolean) => void
@@ -197,7 +205,7 @@ export class Pipe {
   }
 
   #hostLineTooLong(head: string, tail: string): void {
-    const id = /"method"\s*:/.test(head) ? idAtEdge(head, tail) : undefined
+    const id = /"method"\s*:/.test(head) ? idOfTruncatedLine(head, tail) : undefined
     const text = `A line may have at most ${pipeLimits.lineBytesMax} bytes`
     if (id === undefined) this.#options.say(`${text}: one from the host was dropped.`)
     else this.#toHost(rpcErrorLine(id, invalidRequest, text))
@@ -214,7 +222,7 @@ export class Pipe {
   // ── from the daemon ──
 
   #daemonLine(line: Buffer): void {
-    if (isFrame(line)) return this.#envelope(JSON.parse(line.toString()))
+    if (isRelayFrame(line)) return this.#envelope(JSON.parse(line.toString()))
     this.#hasStarted = true
     const message = parseMessage(line)
     if (!message) return
@@ -246,7 +254,7 @@ export class Pipe {
   }
 
   #daemonLineTooLong(head: string, tail: string): void {
-    const id = idAtEdge(head, tail)
+    const id = idOfTruncatedLine(head, tail)
     const text = `The relay's answer had more than ${daemonLineBytesMax} bytes`
     if (id === undefined || !this.#calls.remove(id)) this.#options.say(`${text} and was dropped.`)
     else this.#toHost(rpcErrorLine(id, invalidRequest, text))

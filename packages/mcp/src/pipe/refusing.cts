@@ -13,7 +13,13 @@ export { clean, cleanLineForModel } from '@agent-relay/sdk/internal/clean'
  * Answers all requests with `reason`, cleaned, since it contains paths that somebody else may have chosen. `early`: bytes that the host has sent
  * already.
  */
-export function refuseAll(input: Readable, output: Writable, early: Buffer, reason: string, version: string): void {
+export function refuseAllRequests(
+  input: Readable,
+  output: Writable,
+  early: Buffer,
+  reason: string,
+  version: string,
+): void {
   const why = cleanLineForModel(reason)
   const server = { capabilities: { tools: {} }, serverInfo: serverInfo(version) }
   // A longer line is ignored and gets no answer.

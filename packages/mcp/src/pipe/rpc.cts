@@ -49,7 +49,7 @@ const idAtStart = new RegExp(String.raw`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s
 const idAtEnd = new RegExp(String.raw`${id}\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
 /** The id of a line that was too long to keep, if it stands at one end of the line: there SDKs write it. */
-export function idAtEdge(head: string, tail: string): RpcId | undefined {
+export function idOfTruncatedLine(head: string, tail: string): RpcId | undefined {
   const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1]
   try {
     return found === undefined ? undefined : JSON.parse(found)

@@ -5,7 +5,7 @@ import { longBodyText, shownBodyBytesMax } from '@agent-relay/sdk/internal/long-
 import { limits, messageKinds } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { unknownRoleError } from '../client.ts'
-import { cutWithNote } from '../text.ts'
+import { truncateWithNote } from '../text.ts'
 import { bodiesBytesMax } from './relay-inbox.ts'
 import { defineTool, type Tool } from './tool.ts'
 
@@ -67,7 +67,7 @@ const readMessagesTool = liftTool({
       from,
       to: String(to),
       kind,
-      body: cutWithNote(body, shownBodyBytesMax),
+      body: truncateWithNote(body, shownBodyBytesMax),
       ts,
     }))
     return page.more > 0 ? { json: messages, note: `${page.more} more. Call read_messages again.` } : { json: messages }

@@ -5,7 +5,7 @@ import { inboxHeading } from '@agent-relay/sdk/internal/injection'
 import { shownBodyBytesMax } from '@agent-relay/sdk/internal/long-body'
 import { z } from 'zod'
 import type { InboxPage, ToolClient } from '../client.ts'
-import { bodyForModel, cutWithNote } from '../text.ts'
+import { bodyForModel, truncateWithNote } from '../text.ts'
 import { defineTool, type Tool } from './tool.ts'
 
 /**
@@ -41,7 +41,7 @@ export async function handleRelayInbox(client: Pick<ToolClient, 'getInbox'>, inp
 }
 
 /** Formats messages for a model. A body larger than `bodiesBytesMax` comes in an answer of its own, and is cut if it is still too large. */
-export function shownMessages(messages: InboxPage) {
+export function formatMessagesForModel(messages: InboxPage) {
   return messages.map(({ id, ts, from, to, channel, thread, kind, body }) => ({
     id,
     ts,
@@ -51,15 +51,15 @@ export function shownMessages(messages: InboxPage) {
     channel,
     thread,
     kind,
-    body: cutWithNote(body, shownBodyBytesMax),
+    body: truncateWithNote(body, shownBodyBytesMax),
   }))
 }
 
 function inboxText(messages: InboxPage, isLookingBack: boolean): string {
   const shown = messages.map(
-    (message) => `${inboxHeading(message)}\n${bodyForModel(cutWithNote(message.content, shownBodyBytesMax))}`,
+    (message) => `${inboxHeading(message)}\n${bodyForModel(truncateWithNote(message.content, shownBodyBytesMax))}`,
   )
-  const text = cutWithNote(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
+  const text = truncateWithNote(`${messages.length} message(s):\n\n${shown.join('\n\n---\n\n')}`)
   const { more = 0 } = messages
   if (more === 0) return text
   // The same call without `before` would begin at the newest message again.

@@ -8,7 +8,7 @@ import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unrea
 import { limits, NoticeOccasion, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress, type ToolClient } from '../client.ts'
-import { answerBytesMax, awayText, bodyAfterPrefix, cutWithNote } from '../text.ts'
+import { absentRecipientsText, answerBytesMax, bodyOnSameLine, truncateWithNote } from '../text.ts'
 import { defineTool, type TextAnswer, type Tool } from './tool.ts'
 
 /** Bytes that are reserved for the lines below a reply. */
@@ -63,7 +63,10 @@ async function sendAndReport(client: SendingClient, input: RelaySendInput): Prom
       .catch(absentRecipients)
     if ('away' in reply) return answer(`Message sent to ${to}`, below(reply.id, reply.away))
     const { id, from, content } = reply
-    const text = cutWithNote(`Response from ${from}: ${bodyAfterPrefix(content)}`, answerBytesMax - lastLinesBytesMax)
+    const text = truncateWithNote(
+      `Response from ${from}: ${bodyOnSameLine(content)}`,
+      answerBytesMax - lastLinesBytesMax,
+    )
     return answer(text, below(id))
   }
   const options = { thread, create }
@@ -80,7 +83,15 @@ async function sendAndReport(client: SendingClient, input: RelaySendInput): Prom
   const whom = isAlias(to) && reached !== to ? `It went to ${reached}.` : undefined
   return answer(
     `Message sent to ${to}`,
-    below(id, whom, awayText(away), unreachableText(unreachable), notReachedText(notReached), notice, ...missed),
+    below(
+      id,
+      whom,
+      absentRecipientsText(away),
+      unreachableText(unreachable),
+      notReachedText(notReached),
+      notice,
+      ...missed,
+    ),
   )
 }
 

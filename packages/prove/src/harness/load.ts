@@ -13,7 +13,7 @@ const quickReconnect = { backoffMsMax: 100 }
 /** Client limits without retries: if such a client loses its connection, it does not know the outcome of its sends. */
 const withoutRepeats = { ...quickReconnect, callTriesMax: 1 }
 
-export interface LoadOptions {
+export interface MessageLoadOptions {
   /** The trial to whose daemon the receivers connect. Left out: they connect to the senders' daemon, as only one machine takes part. */
   receivers?: Trial
   /** Code of a refusal that the trial expects, and that means that the message was not stored. */
@@ -22,25 +22,30 @@ export interface LoadOptions {
   undecided?: string
 }
 
-export class Load {
+export class MessageLoad {
   readonly errors: string[] = []
   readonly #history: MessageHistory
   readonly #random: Random
   readonly #trial: Trial
-  readonly #options: LoadOptions
+  readonly #options: MessageLoadOptions
   readonly #senders: { client: RelayClient; done: Promise<void> }[] = []
   readonly #receivers: Receiver[] = []
   #isOver = false
 
-  private constructor(trial: Trial, history: MessageHistory, random: Random, options: LoadOptions) {
+  private constructor(trial: Trial, history: MessageHistory, random: Random, options: MessageLoadOptions) {
     this.#trial = trial
     this.#history = history
     this.#random = random
     this.#options = options
   }
 
-  static async start(trial: Trial, history: MessageHistory, random: Random, options: LoadOptions = {}): Promise<Load> {
-    const load = new Load(trial, history, random, options)
+  static async start(
+    trial: Trial,
+    history: MessageHistory,
+    random: Random,
+    options: MessageLoadOptions = {},
+  ): Promise<MessageLoad> {
+    const load = new MessageLoad(trial, history, random, options)
     const { errors } = load
     for (let i = 0; i < pairs; i++) {
       const client = await connectClient(options.receivers ?? trial, `to-${i}`, {

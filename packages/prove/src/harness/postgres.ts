@@ -70,7 +70,7 @@ export async function startServer(programs: string, folder: string, through: str
 /** Kills a server and all its processes at once, as a power cut would. */
 export function killServer(folder: string): void {
   const pid = serverPid(folder)
-  for (const each of [pid, ...childrenOf(pid)]) {
+  for (const each of [pid, ...childProcessesOf(pid)]) {
     try {
       process.kill(each, 'SIGKILL')
     } catch {
@@ -114,7 +114,7 @@ export async function runPostgresProgram(
 }
 
 /** Returns the process ids of a process's children; empty on systems without `/proc`. */
-export function childrenOf(parent: number): number[] {
+export function childProcessesOf(parent: number): number[] {
   const names = existsSync('/proc') ? readdirSync('/proc') : []
   return names
     .filter((name) => /^\d+$/.test(name))

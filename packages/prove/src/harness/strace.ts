@@ -65,6 +65,6 @@ export const isOnDatabaseLog = ({ file }: SystemCall): boolean => file.endsWith(
 export const isToSocket = ({ file }: SystemCall): boolean => /^(socket|UNIX|unix)/i.test(file)
 
 /** Finds the ids of the commands that this system call acknowledged to a client. */
-export function acksIn({ text }: SystemCall): string[] {
+export function acknowledgedIds({ text }: SystemCall): string[] {
   return [...text.matchAll(/\\"type\\":\\"ACK\\",\\"id\\":\\"([\w-]+)\\"/g)].map((match) => match[1] as string)
 }

@@ -27,7 +27,7 @@ export function howToMount(): { unshare: string[] } | { reason: string } {
 }
 
 /** Returns the command that runs a program with a small disk of its own mounted at `path`. */
-export function onTmpfs(unshare: string[], sizeMb: number, path: string): string[] {
+export function smallDiskCommand(unshare: string[], sizeMb: number, path: string): string[] {
   return [...unshare, 'sh', '-c', mountAndRun, 'sh', `${sizeMb}m`, path]
 }
 
@@ -38,7 +38,7 @@ export function onTmpfs(unshare: string[], sizeMb: number, path: string): string
 export function fillDisk(unshare: string[], sizeMb: number, options: TrialOptions) {
   return inTrial(options, async (trial) => {
     mkdirSync(trial.dataDir, { recursive: true })
-    const through = onTmpfs(unshare, sizeMb, trial.dataDir)
+    const through = smallDiskCommand(unshare, sizeMb, trial.dataDir)
     const daemon = await trial.startDaemon({ wrapper: through, hasOwnFileSystem: true })
     const inside = (path: string) => `/proc/${daemon.pid}/root${path}`
     const ballast = inside(join(trial.dataDir, 'ballast'))

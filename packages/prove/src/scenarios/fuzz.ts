@@ -1,11 +1,11 @@
 // Sends damaged (mutated) frames to a live daemon, while another session goes on as if nothing happened.
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
+import { LatencyProbe } from '../harness/latency-probe.ts'
 import { FrameMutator } from '../harness/mutator.ts'
 import { inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 import { frameOf, RawConnection } from '../harness/raw.ts'
-import { Witness } from '../harness/witness.ts'
 import { frameAttacks } from './frames.ts'
 
 const lanes = 8
@@ -29,7 +29,7 @@ export function hostileFrames(random: Random, size: FramesSize, options: TrialOp
   return inTrial(options, async (trial) => {
     const daemon = await trial.startDaemon()
     const other = await RawConnection.connectAs(trial.socketPath, 'other')
-    const witness = await Witness.start(trial)
+    const witness = await LatencyProbe.start(trial)
     const rssMbBefore = daemon.rssMb()
     const wrong = await attackFrames(trial, answerMs)
     const rssMbUnkind = daemon.rssMb()

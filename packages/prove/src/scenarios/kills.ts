@@ -1,7 +1,7 @@
 // Kills the daemon with kill -9 at random moments while eight agents send and eight receive over the SDK, and then checks the histories of messages.
 
 import { MessageHistory, readStored } from '../harness/history.ts'
-import { Load } from '../harness/load.ts'
+import { MessageLoad } from '../harness/load.ts'
 import { inTrial, sleep, type TrialOptions } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
@@ -23,7 +23,7 @@ export function killUnderLoad(random: Random, size: KillsSize, options: TrialOpt
     const from = performance.now()
     const history = new MessageHistory()
     let daemon = await trial.startDaemon()
-    const load = await Load.start(trial, history, random)
+    const load = await MessageLoad.start(trial, history, random)
     let kills = 0
     while (kills < cycles && performance.now() - from < msMax) {
       await sleep(random.below(loadMsMax))

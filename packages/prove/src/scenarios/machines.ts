@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { MessageHistory, readStored } from '../harness/history.ts'
-import { Load } from '../harness/load.ts'
+import { MessageLoad } from '../harness/load.ts'
 import {
   admin,
   endServer,
@@ -57,7 +57,7 @@ async function run(random: Random, programs: string, size: MachinesSize, { here,
   await share(here, there, server)
   const history = new MessageHistory()
   const refusals = { expected: 'cluster.unreachable', undecided: 'cluster.unknown' }
-  const load = await Load.start(here, history, random, { receivers: there, ...refusals })
+  const load = await MessageLoad.start(here, history, random, { receivers: there, ...refusals })
   const from = performance.now()
   const victims = [
     async () => {

@@ -3,7 +3,7 @@
 
 import { statSync } from 'node:fs'
 import { MessageHistory, readStored } from '../harness/history.ts'
-import { Load } from '../harness/load.ts'
+import { MessageLoad } from '../harness/load.ts'
 import { inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 import { RawConnection } from '../harness/raw.ts'
@@ -26,7 +26,7 @@ export function pruneUnderKills(random: Random, size: PrunesSize, options: Trial
     const from = performance.now()
     const history = new MessageHistory()
     let daemon = await trial.startDaemon()
-    const load = await Load.start(trial, history, random)
+    const load = await MessageLoad.start(trial, history, random)
     let [done, interruptedPrunings] = [0, 0]
     while (done < kills && performance.now() - from < msMax) {
       await sleep(loadMs)

@@ -4,7 +4,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { MessageHistory, type RecordedSend, readStored } from '../harness/history.ts'
-import { Load } from '../harness/load.ts'
+import { MessageLoad } from '../harness/load.ts'
 import { databasePathIn, inTrial, sleep, type Trial, type TrialOptions, trialProject } from '../harness/processes.ts'
 import type { Random } from '../harness/random.ts'
 
@@ -26,7 +26,7 @@ export function restoreBackups(random: Random, size: RestoresSize, options: Tria
   return inTrial(options, async (trial) => {
     const history = new MessageHistory()
     const daemon = await trial.startDaemon()
-    const load = await Load.start(trial, history, random)
+    const load = await MessageLoad.start(trial, history, random)
     const made: MadeBackup[] = []
     const faults: string[] = []
     while (made.length < size.backups) {

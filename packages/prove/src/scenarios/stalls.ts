@@ -3,10 +3,10 @@
 
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { messageBody, parseBody } from '../harness/history.ts'
+import { LatencyProbe, type LatencyReport } from '../harness/latency-probe.ts'
 import { MemoryMeter } from '../harness/meter.ts'
 import { inTrial, settlesWithin, sleep, type Trial, type TrialOptions } from '../harness/processes.ts'
 import { frameOf, RawConnection } from '../harness/raw.ts'
-import { Witness, type WitnessReport } from '../harness/witness.ts'
 
 const bodyBytes = 100_000
 /**
@@ -22,11 +22,11 @@ export const stalledReaders = ['inbox', 'events', 'calls', 'pings', 'away'] as c
 export function stallReaders(offeredMb: number, readers: readonly Reader[], options: TrialOptions) {
   return inTrial(options, async (trial) => {
     const daemon = await trial.startDaemon()
-    const witness = await Witness.start(trial)
+    const probe = await LatencyProbe.start(trial)
     const sender = await RawConnection.connectAs(trial.socketPath, 'sender')
     const count = Math.ceil((offeredMb * 1e6) / bodyBytes)
     const calm = new MemoryMeter(daemon)
-    const quiet = await measureQuietTraffic(trial, sender, witness, Math.max(300, Math.min(1_000, count)))
+    const quiet = await measureQuietTraffic(trial, sender, probe, Math.max(300, Math.min(1_000, count)))
     // The peak memory, which is compared with the peak of the stalled phase: a single reading would depend on when memory was last collected.
     const rssMbBefore = calm.stop()
     const meter = new MemoryMeter(daemon)
@@ -35,14 +35,14 @@ export function stallReaders(offeredMb: number, readers: readonly Reader[], opti
     const from = performance.now()
     for (const [i, raw] of stalled.entries()) stopReading(raw, readers[i] as Reader, count)
     // The readers may be cut off long before a slow machine has offered all.
-    const offered = offer(trial, sender, '#flood', count).then(() => witness.report())
+    const offered = offer(trial, sender, '#flood', count).then(() => probe.report())
     const [busy, { cutOffSeconds, goodbyes }] = await Promise.all([
       offered,
       waitForCutOff(trial, offered, stalled, readers, from),
     ])
     const rssMbMax = meter.stop()
     const missed = await findMissed(trial, readers, count)
-    const { failures } = await witness.end()
+    const { failures } = await probe.end()
     const seconds = (performance.now() - from) / 1000
     return {
       offeredMb,
@@ -62,13 +62,13 @@ export function stallReaders(offeredMb: number, readers: readonly Reader[], opti
 
 type Reader = (typeof stalledReaders)[number]
 
-/** Sends the same traffic to a reader that does read. The daemon's memory and the speed of the witness's calls are then the measure for the stalled phase. */
+/** Sends the same traffic to a reader that does read. The daemon's memory and the speed of the probe's calls are then the measure for the stalled phase. */
 async function measureQuietTraffic(
   trial: Trial,
   sender: RawConnection,
-  witness: Witness,
+  probe: LatencyProbe,
   count: number,
-): Promise<WitnessReport> {
+): Promise<LatencyReport> {
   const reader = await RawConnection.connectAs(trial.socketPath, 'calm')
   reader.onFrame = () => {}
   await reader.call('channel.join', { channel: '#quiet', create: true })
@@ -76,7 +76,7 @@ async function measureQuietTraffic(
   await offer(trial, sender, '#quiet', count)
   await takeInbox(reader)
   await reader.end()
-  return witness.report()
+  return probe.report()
 }
 
 /** Makes a reader request a lot of data, each reader by different operations, and read none of it. */

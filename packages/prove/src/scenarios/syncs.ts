@@ -5,7 +5,7 @@ import { MessageHistory, messageBody } from '../harness/history.ts'
 import { inTrial, type Trial, type TrialOptions } from '../harness/processes.ts'
 import { RawConnection } from '../harness/raw.ts'
 import {
-  acksIn,
+  acknowledgedIds,
   isOnDatabaseLog,
   isSync,
   isToSocket,
@@ -17,7 +17,7 @@ import {
 export const senderCount = 8
 
 /** Traces `count` acknowledgements with strace. For each, the order must be: entry written to the log, log synced, acknowledgement sent. */
-export function traceAcks(count: number, options: TrialOptions) {
+export function traceSyncBeforeAck(count: number, options: TrialOptions) {
   return inTrial(options, async (trial) => {
     const trace = join(trial.dataDir, 'trace')
     const daemon = await trial.startDaemon({ wrapper: straceArgs(trace) })
@@ -26,7 +26,7 @@ export function traceAcks(count: number, options: TrialOptions) {
     await daemon.end('SIGTERM')
     const calls = readTrace(trace)
     const acked = new Map<string, SystemCall>()
-    for (const call of calls.filter(isToSocket)) for (const id of acksIn(call)) acked.set(id, call)
+    for (const call of calls.filter(isToSocket)) for (const id of acknowledgedIds(call)) acked.set(id, call)
     const faults: string[] = []
     for (const id of sent) {
       const fault = faultOf(id, calls, acked.get(id))

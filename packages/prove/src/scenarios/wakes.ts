@@ -10,7 +10,7 @@ export interface WakesSize {
 }
 
 /** `p50Ms`: the time from a question to its answer, the median; `maxMs`: the longest. */
-export function askAndAnswer({ questions, wakeMs }: WakesSize, options: TrialOptions) {
+export function measureAnswerTimes({ questions, wakeMs }: WakesSize, options: TrialOptions) {
   return inTrial(options, async (trial) => {
     await trial.startDaemon()
     const faults: string[] = []

@@ -17,7 +17,7 @@ import type { Steps } from '../core/steps.ts'
 import type { InvocationRow } from '../core/view.ts'
 import type { Alarm } from '../machine/clock.ts'
 import type { InvocationOutcome } from '../store/action-rows.ts'
-import { type CallContext, causeOf, type Sink, type Watch, type WorkspaceParts } from './call.ts'
+import { type CallContext, causeOf, type Watch, type WatchItemSink, type WorkspaceParts } from './call.ts'
 import { acceptedReplyOrThrow, submitByDaemon, submitCall } from './commands.ts'
 import type { Session } from './sessions/session.ts'
 import { authorityOf } from './sessions/standing.ts'
@@ -127,7 +127,7 @@ export class Actions {
   }
 
   /** Sends the calls of a session's actions to that session. Each call is sent once: a provider that reconnects does not get earlier calls again. */
-  follow(session: Session, sink: Sink): Watch {
+  follow(session: Session, sink: WatchItemSink): Watch {
     const waiting: string[] = []
     const send = () => {
       while (waiting.length > 0 && sink.isReady()) sink.item(this.#invocationFor(waiting.shift() as string))

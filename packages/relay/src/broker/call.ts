@@ -15,7 +15,7 @@ import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
 import type { CallDigest, Engine } from './engine.ts'
-import type { Hub } from './hub.ts'
+import type { EntryHub } from './hub.ts'
 import type { LongReads } from './long-reads.ts'
 import type { Credentials } from './sessions/credentials.ts'
 import type { AgentProcesses } from './sessions/person.ts'
@@ -49,7 +49,7 @@ export interface CallAnswer<T = unknown> {
 export interface SessionService {
   welcome: object
   call(op: string, input: unknown, id: string, abandoned?: AbortSignal): Promise<CallAnswer>
-  watch(op: string, input: unknown, sink: Sink): Watch
+  watch(op: string, input: unknown, sink: WatchItemSink): Watch
   /** Called when the answer with these inbox messages was sent. */
   markReceived?(handed: readonly string[]): void
   leave(): void
@@ -84,7 +84,7 @@ export function readerOf(asking: CallContext): Reader & { agent: string } {
 }
 
 /** The receiver of the items of a watch (a client's subscription), on the side of the connection. */
-export interface Sink {
+export interface WatchItemSink {
   /** Whether more may be sent now. If not, the connection calls `drained` on the watch as soon as more may be sent. */
   isReady(): boolean
   item(item: unknown): void
@@ -104,7 +104,7 @@ export interface WorkspaceCore {
   readonly name: string
   readonly store: Store
   readonly engine: Engine
-  readonly hub: Hub
+  readonly hub: EntryHub
   readonly sessions: Sessions
   readonly credentials: Credentials
   readonly clock: Clock

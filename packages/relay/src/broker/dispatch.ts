@@ -22,8 +22,8 @@ import {
   type DaemonInfo,
   isCallByHook,
   type SessionService,
-  type Sink,
   type Watch,
+  type WatchItemSink,
 } from './call.ts'
 import { handlers, isWatch, isWorkspaceCall, type WorkspaceCall, watchHandlers } from './handlers.ts'
 import { ReadTimeBudget } from './long-reads.ts'
@@ -106,13 +106,13 @@ export class Dispatch implements DaemonCallScope {
     return isSteps(answer) ? this.workspace.reads.run(answer, pace, asking.abandoned) : answer
   }
 
-  watch(session: Session, op: string, input: unknown, sink: Sink): Watch {
+  watch(session: Session, op: string, input: unknown, sink: WatchItemSink): Watch {
     const name = this.#admit(session, op)
     if (!isWatch(name)) throw new RefusalError('operation.unknown', { operation: op })
     return this.#startWatch(name, session, parseInput(name, input), sink)
   }
 
-  #startWatch<O extends WatchName>(op: O, session: Session, input: ParsedInputOf<O>, sink: Sink): Watch {
+  #startWatch<O extends WatchName>(op: O, session: Session, input: ParsedInputOf<O>, sink: WatchItemSink): Watch {
     return watchHandlers[op](this, session, input, sink)
   }
 

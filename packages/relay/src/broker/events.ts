@@ -8,8 +8,8 @@ import { type Reader, seesAll } from '../core/sight.ts'
 import { runAllSteps, type Steps } from '../core/steps.ts'
 import { LoadMeter } from '../machine/event-loop.ts'
 import type { EntryRange } from '../store/visible.ts'
-import type { Sink, Watch, WorkspaceCore } from './call.ts'
-import type { Hub } from './hub.ts'
+import type { Watch, WatchItemSink, WorkspaceCore } from './call.ts'
+import type { EntryHub } from './hub.ts'
 import { ReadTimeBudget, type ReadTimeLimit } from './long-reads.ts'
 
 /** Interval at which a glance (the live view for a person) shows new events: nobody reads faster. A single event is shown at once. */
@@ -98,7 +98,7 @@ export class Events {
   }
 
   /** Streams events as fast as the sink takes them. For a slow reader only a position in the journal is kept, not a queue. */
-  follow(reader: Reader, since: number, types: string[] | undefined, sink: Sink): Watch {
+  follow(reader: Reader, since: number, types: string[] | undefined, sink: WatchItemSink): Watch {
     const stopped = new AbortController()
     const progress = { position: since }
     let isReading = false
@@ -148,7 +148,7 @@ export class Events {
   }
 
   /** Sends the newest events for a screen, and the number of those that were left out. */
-  glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: Sink): Watch {
+  glance(reader: Reader, since: number, types: string[] | undefined, newest: number, sink: WatchItemSink): Watch {
     const { journal } = this.#parts.store
     // Leaves out entries without a number, which hold deliveries that this machine decided by itself. They are shown when the entry that reports them to other
     // machines has a number.
@@ -160,7 +160,7 @@ export class Events {
   }
 
   /** Sends one page of events. The page ends when the sink takes no more, or at the end of the journal. */
-  *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: Sink): Steps<void> {
+  *#catchUp(reader: Reader, progress: WatchProgress, types: string[] | undefined, sink: WatchItemSink): Steps<void> {
     progress.to ??= this.#parts.store.journal.lastSeq
     progress.walk ??= this.#relevantEntries(
       reader,
@@ -277,11 +277,11 @@ function withoutSecrets(fact: Fact): Record<string, unknown> {
 }
 
 interface GlanceOptions {
-  hub: Hub
+  hub: EntryHub
   /** The newest journal entries since the watcher last looked, and the number of older ones that were left out. */
   earlier: { since: number; count: number; entries: Entry[] }
   newest: number
-  sink: Sink
+  sink: WatchItemSink
   isWanted(entry: Entry): boolean
   show(entry: Entry): RelayEvent[]
 }

@@ -17,7 +17,7 @@ import { seesAll } from '../core/sight.ts'
 import type { Steps } from '../core/steps.ts'
 import { register } from './admission.ts'
 import { dismissNeed, listNeeds } from './approvals/needs.ts'
-import { actorOf, type CallContext, causeOf, isCallByHook, type Sink, type Watch } from './call.ts'
+import { actorOf, type CallContext, causeOf, isCallByHook, type Watch, type WatchItemSink } from './call.ts'
 import { acceptedReplyOrThrow } from './commands.ts'
 import type { CommandReply } from './engine.ts'
 import type { ReadTimeLimit } from './long-reads.ts'
@@ -29,7 +29,7 @@ import {
   listReceipts,
   listThread,
 } from './messages/history.ts'
-import { submitRead } from './messages/inbox.ts'
+import { submitMarkRead } from './messages/inbox.ts'
 import { sendMessage, sendOrQueue } from './messages/sending.ts'
 import { listAgents } from './presence/agent-list.ts'
 import { wantsSessionEvents, withSessionEvents } from './presence/connected.ts'
@@ -55,7 +55,7 @@ export type WatchHandler<O extends WatchName> = (
   context: DaemonCallScope,
   session: Session,
   input: ParsedInputOf<O>,
-  sink: Sink,
+  sink: WatchItemSink,
 ) => Watch
 
 export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
@@ -105,7 +105,7 @@ export const handlers: { readonly [O in WorkspaceCall]: Handler<O> } = {
   },
   'inbox.read': async ({ workspace }, asking, input) =>
     outcomeOf<'inbox.read'>(
-      await submitRead(workspace, { rule: 'inbox.read', input, ...commandFields(asking) }, asking.abandoned),
+      await submitMarkRead(workspace, { rule: 'inbox.read', input, ...commandFields(asking) }, asking.abandoned),
     ),
   'inbox.offer': async (context, asking, input) => {
     const offered = await ruleHandler('inbox.offer')(context, asking, input)
@@ -189,7 +189,7 @@ export const watchHandlers: { readonly [O in WatchName]: WatchHandler<O> } = {
   ) => {
     // Only the holder of the workspace's key may learn how many events were left out: most of them may be invisible to anyone else.
     const isGlance = newest !== undefined && seesAll(session)
-    const follow = (to: Sink) =>
+    const follow = (to: WatchItemSink) =>
       isGlance ? events.glance(session, since, types, newest, to) : events.follow(session, since, types, to)
     return wantsSessionEvents(types) ? withSessionEvents(sessions, () => clock.now(), sink, follow) : follow(sink)
   },

@@ -4,7 +4,7 @@ import type { Entry } from '@agent-relay/sdk/protocol'
 
 export type EntryListener = (entries: Entry[]) => void
 
-export class Hub {
+export class EntryHub {
   readonly #onTrouble: (error: Error) => void
   readonly #listeners = new Set<EntryListener>()
 

@@ -9,7 +9,7 @@ import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import { isFatalStoreError, type Store } from '../store/store.ts'
 import { type CommandReply, type Engine, newIdPrefixes, reuseRefusal, type Submission } from './engine.ts'
-import type { Hub } from './hub.ts'
+import type { EntryHub } from './hub.ts'
 
 interface PendingCommand {
   submission: Submission<RuleName>
@@ -18,7 +18,7 @@ interface PendingCommand {
 
 export interface LocalEngineOptions {
   store: Pick<Store, 'view' | 'transact' | 'append'> & { journal: Pick<Journal, 'recordedAnswer' | 'lastSeq'> }
-  hub: Hub
+  hub: EntryHub
   clock: Clock
   ids: Ids
   world: World

@@ -6,7 +6,7 @@ import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
 import type { Store } from '../store/store.ts'
 import type { Engine } from './engine.ts'
-import type { Hub } from './hub.ts'
+import type { EntryHub } from './hub.ts'
 
 export interface Sharing {
   /** The name of this machine in its cluster; undefined if the workspace lives on one machine alone. */
@@ -52,7 +52,7 @@ export interface ClusterMachine {
 export interface SharingParts {
   name: string
   store: Store
-  hub: Hub
+  hub: EntryHub
   /** What the rules may know about the sessions of this machine. */
   localWorld: World
   clock: Clock

@@ -16,7 +16,7 @@ import { Claims } from './claims/claims.ts'
 import { acceptedReplyOrThrow, submitByDaemon } from './commands.ts'
 import type { Engine } from './engine.ts'
 import { Events } from './events.ts'
-import { Hub } from './hub.ts'
+import { EntryHub } from './hub.ts'
 import { type LongReads, sharedReads } from './long-reads.ts'
 import { Deliveries } from './messages/deliveries.ts'
 import { Inboxes } from './messages/inbox.ts'
@@ -25,7 +25,7 @@ import { MessageSearch } from './messages/search.ts'
 import { singleMachineSharing } from './one-machine.ts'
 import { agentsToReport, stateForNotices } from './presence/availability.ts'
 import type { CallScope } from './presence/other-workspaces.ts'
-import { Waits } from './presence/waits.ts'
+import { ReplyWaits } from './presence/reply-waits.ts'
 import { carryOutRequest, MachineRequests } from './requests.ts'
 import type { LoopSettings } from './runs/run-runtime.ts'
 import { Runs } from './runs/runs.ts'
@@ -33,10 +33,10 @@ import { Credentials, hashSecret, newSecret } from './sessions/credentials.ts'
 import { endRevokedSessions } from './sessions/revocations.ts'
 import { Sessions } from './sessions/sessions.ts'
 import { type OtherMachines, type Sharing, worldWithOtherMachines } from './sharing.ts'
+import { AgentReachability } from './waking/agent-reachability.ts'
 import { Briefs } from './waking/briefs.ts'
 import { HookWaiters } from './waking/hook-waiters.ts'
 import { Notices } from './waking/notices.ts'
-import { Reach } from './waking/reach.ts'
 import { UserSessions } from './waking/user-sessions.ts'
 import { WorkerReports } from './workers/worker-reports.ts'
 import type { WorkerLedger, WorkerRuntime, WorktreeKeeper } from './workers/worker-runtime.ts'
@@ -89,7 +89,7 @@ export interface WorkspaceOptions {
 export class Workspace implements WorkspaceCore {
   readonly name: string
   readonly store: Store
-  readonly hub: Hub
+  readonly hub: EntryHub
   readonly sessions: Sessions
   readonly credentials: Credentials
   readonly engine: Engine
@@ -98,8 +98,8 @@ export class Workspace implements WorkspaceCore {
   readonly ids: Ids
   readonly otherMachines: OtherMachines
   readonly sharing: Sharing
-  readonly waits: Waits
-  readonly reach: Reach
+  readonly waits: ReplyWaits
+  readonly reach: AgentReachability
   readonly approvals: Approvals
   readonly mentions: Mentions
   readonly events: Events
@@ -125,7 +125,7 @@ export class Workspace implements WorkspaceCore {
     this.clock = clock
     this.ids = ids
     this.store = new Store(databasePath, requiredPaths, sharing.machine)
-    this.hub = new Hub(onTrouble)
+    this.hub = new EntryHub(onTrouble)
     this.sessions = new Sessions(clock, ids, onTrouble, sharing.machine, options.person)
     this.credentials = new Credentials(this.store, clock)
     const { store, hub, sessions, credentials } = this
@@ -135,7 +135,7 @@ export class Workspace implements WorkspaceCore {
     this.sharing = sharing
     this.engine = engine
     this.otherMachines = otherMachines
-    this.waits = new Waits({ store, hub, clock, otherMachines })
+    this.waits = new ReplyWaits({ store, hub, clock, otherMachines })
     otherMachines.onNews((gone) => gone.forEach((agent) => void sessions.recordLeftElsewhere(agent)))
     this.events = new Events({ store, hub, reads })
     const core = { ...base, name, engine, sessions, credentials, reads, otherMachines }
@@ -155,7 +155,7 @@ export class Workspace implements WorkspaceCore {
     this.workers = new Workers(parts, { requests, reports, runtime, keeper: runtimes?.worktrees })
     this.#hookWaiters = new HookWaiters(parts, hooks)
     const { deliveries, inboxes, workers } = this
-    this.reach = new Reach({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
+    this.reach = new AgentReachability({ sessions, deliveries, inboxes, workers, waiters: this.#hookWaiters })
     const { reach, briefs } = this
     this.userSessions = new UserSessions({ ...parts, workers, reach, briefs })
     this.runs = new Runs(parts, workers, runtimes?.loop)

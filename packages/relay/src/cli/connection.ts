@@ -10,7 +10,7 @@ import { credentialsPath, dataDir, type Env, reachDaemon, setting } from '@agent
 import { type Connector, daemonName, type Hello, type Link, socketConnector, type Welcome } from '@agent-relay/sdk/wire'
 import { nearestNames } from '../core/nearest.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { SharedFile } from '../machine/cluster-file.ts'
+import { SharedWorkspaceFile } from '../machine/cluster-file.ts'
 import { chooseProject, configuredProject, type ProjectChoice } from '../machine/config.ts'
 import { CredentialsFile } from '../machine/credentials-file.ts'
 import { DataDirectory } from '../machine/data-directory.ts'
@@ -212,7 +212,7 @@ function missingKeyText(workspace: string, env: Env): string {
 /** Returns the text on how to get the key of a shared workspace that was made on another machine; empty for other workspaces. */
 export function missingKeyFix(workspace: string, env: Env): string {
   try {
-    if (!new SharedFile(dataDir(env), workspace).read()) return ''
+    if (!new SharedWorkspaceFile(dataDir(env), workspace).read()) return ''
   } catch {
     // The file that marks the workspace as shared cannot be read. It counts as shared; opening it reports the error.
   }

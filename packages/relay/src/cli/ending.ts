@@ -35,7 +35,7 @@ export function checkInterrupts(check: InterruptCheck): void {
 }
 
 /** Ends the command without an error when the reader of its output has ended, as in `| head`. */
-export function endWithReader(): void {
+export function exitWhenOutputCloses(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // EIO: the terminal was closed.
     if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error

@@ -6,10 +6,10 @@ import { nearestNames } from '../core/nearest.ts'
 import { version } from '../machine/version.ts'
 import { commandCatalog, commandGroups, dailyCommands, loadCommand } from './catalog.ts'
 import { type CliOption, type CommandContext, type CommandSummary, exitCodes, type NamedCommand } from './command.ts'
-import { endWithReader } from './ending.ts'
+import { exitWhenOutputCloses } from './ending.ts'
 import type { CommandFailure } from './exit.ts'
 import { allOptions } from './options.ts'
-import { asTyped, type RepeatedOptions } from './own-name.ts'
+import { type RepeatedOptions, withCommandsAsTyped } from './own-name.ts'
 import { Printer } from './print.ts'
 
 /** The streams, environment variables and working directory of a command. */
@@ -25,14 +25,14 @@ export interface CommandShell {
 type RunNamed = (command: Command, named: NamedCommand) => Promise<void>
 
 export async function main(argv: string[]): Promise<void> {
-  endWithReader()
+  exitWhenOutputCloses()
   const { stdout, stderr, env } = process
-  const exit = await execute(argv, { stdout, stderr, env, cwd: workingDirectory() })
+  const exit = await runCommandLine(argv, { stdout, stderr, env, cwd: workingDirectory() })
   if (exit !== 0) process.exitCode = exit
 }
 
 /** Runs one command line, and returns its exit code. */
-export async function execute(typed: string[], shell: CommandShell): Promise<number> {
+export async function runCommandLine(typed: string[], shell: CommandShell): Promise<number> {
   const argv = withCatalogNames(typed)
   const isJson = optionWords(argv).includes('--json')
   const repeated = repeatedIn(argv)
@@ -40,7 +40,7 @@ export async function execute(typed: string[], shell: CommandShell): Promise<num
   const say =
     isJson && shell.stdout.isTTY
       ? () => {}
-      : (text: string) => void shell.stderr.write(asTyped(text, shell.env, repeated))
+      : (text: string) => void shell.stderr.write(withCommandsAsTyped(text, shell.env, repeated))
   let exit = 0
   const act: RunNamed = async (command, named) => {
     exit = await run(command, named, { ...shell, passedArgs: argv.slice(optionWords(argv).length + 1) }, repeated)
@@ -119,7 +119,7 @@ async function buildProgram(
     .helpCommand(false)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => stdout.write(asTyped(text, env)),
+      writeOut: (text) => stdout.write(withCommandsAsTyped(text, env)),
       writeErr: say,
     })
     .showHelpAfterError('(see: agent-relay help all)')

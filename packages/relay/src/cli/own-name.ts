@@ -9,10 +9,10 @@ import { type Env, programFolders, readForeignText, workingDirectory } from '@ag
 import { ownCommand, withOwnName } from '@agent-relay/sdk/internal/own-command'
 
 /** The script that starts this command line. The path is absolute, since another terminal may have another PATH. */
-export const launcher = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
+export const relayScript = fileURLToPath(new URL('../../bin/agent-relay.cjs', import.meta.url))
 
 export function launcherArgs(args: readonly string[]): string[] {
-  return [process.execPath, launcher, ...args]
+  return [process.execPath, relayScript, ...args]
 }
 
 /** Matches folders that npm adds to the PATH of programs that it runs. The PATH of the person's own shell does not have them. */
@@ -21,10 +21,10 @@ const isWindows = process.platform === 'win32'
 
 /** The name of the link to the launcher, which scripts/setup.mjs makes in the top folder of a checkout. */
 const linkName = isWindows ? 'agent-relay.cmd' : 'agent-relay'
-const checkout = dirname(dirname(dirname(dirname(launcher))))
+const checkout = dirname(dirname(dirname(dirname(relayScript))))
 
 /** Returns the command for a person whose shell is in `cwd`. */
-export function ownName(env: Env, cwd: string | undefined = workingDirectory()): string {
+export function ownCommandName(env: Env, cwd: string | undefined = workingDirectory()): string {
   if (isFirstOurs(ownFolders(env), '.')) return 'agent-relay'
   const above = cwd === undefined ? undefined : foldersUpward(cwd).find(hasLink)
   if (cwd !== undefined && above !== undefined) return fromHere(relative(cwd, above))
@@ -39,9 +39,9 @@ export function ownNameAnywhere(env: Env): string {
 }
 
 function ownPath(): string {
-  const path = hasLink(checkout) ? join(checkout, 'agent-relay') : launcher
+  const path = hasLink(checkout) ? join(checkout, 'agent-relay') : relayScript
   if (!isWindows) return shellQuote(path)
-  return path === launcher ? `node "${launcher}"` : `"${path}"`
+  return path === relayScript ? `node "${relayScript}"` : `"${path}"`
 }
 
 /** Returns the link as a command to type. `folder` is relative to the working directory, and empty for that directory itself. */
@@ -55,9 +55,11 @@ function hasLink(folder: string): boolean {
   const path = join(folder, linkName)
   if (!existsSync(path)) return false
   try {
-    if (!isWindows) return realpathSync(path) === realpathSync(launcher)
+    if (!isWindows) return realpathSync(path) === realpathSync(relayScript)
     const own = 'packages\\relay\\bin\\agent-relay.cjs'
-    return realpathSync(join(folder, own)) === realpathSync(launcher) && readForeignText(path)?.includes(own) === true
+    return (
+      realpathSync(join(folder, own)) === realpathSync(relayScript) && readForeignText(path)?.includes(own) === true
+    )
   } catch {
     return false
   }
@@ -70,7 +72,7 @@ function isFirstOurs(folders: string[], modulesOf: string): boolean {
   // On Windows, npm makes a script instead of a link, so the launcher is looked for beside it.
   const file = isWindows ? join(modulesOf, 'node_modules/agent-relay/bin/agent-relay.cjs') : 'agent-relay'
   try {
-    return realpathSync(join(folder, file)) === realpathSync(launcher)
+    return realpathSync(join(folder, file)) === realpathSync(relayScript)
   } catch {
     return false
   }
@@ -98,9 +100,9 @@ export interface RepeatedOptions {
  * Rewrites the commands in a text so that the person can type them here, for the same agent and workspace. The daemon, from which the text may come, cannot do
  * that.
  */
-export function asTyped(text: string, env: Env, repeated?: RepeatedOptions): string {
+export function withCommandsAsTyped(text: string, env: Env, repeated?: RepeatedOptions): string {
   if (text.search(ownCommand) < 0) return text
-  return withOwnName(withRepeated(text, repeated), ownName(env))
+  return withOwnName(withRepeated(text, repeated), ownCommandName(env))
 }
 
 /** Matches if only arguments and options follow the command until the end of the line, and no other words. */

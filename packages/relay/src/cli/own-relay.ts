@@ -2,9 +2,9 @@
 
 import { readArchivedBodies } from '../daemon/archive.ts'
 import { Database } from '../store/database.ts'
-import { launcher } from './own-name.ts'
+import { relayScript } from './own-name.ts'
 
-export const installedRelay = { launcher, read }
+export const installedRelay = { launcher: relayScript, read }
 
 /** Number of characters that are read of each message's body. */
 const bodyChars = 200

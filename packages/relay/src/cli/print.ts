@@ -1,8 +1,8 @@
 // Prints the output of commands: data on stdout, remarks on stderr; in colour, as tables that fit the terminal, or as JSON.
 
-import { replaceUnseen, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
+import { replaceInvisible, tagOpeningCharacters } from '@agent-relay/sdk/internal/clean'
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { asTyped, type RepeatedOptions } from './own-name.ts'
+import { type RepeatedOptions, withCommandsAsTyped } from './own-name.ts'
 import { cleanText, padText, shortenText, textWidth } from './text.ts'
 
 const styles = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
@@ -106,7 +106,7 @@ export class Printer {
 
   /** Rewrites the commands in a text so that the person can type them here. */
   typed(text: string): string {
-    return asTyped(text, this.#env, this.#repeated)
+    return withCommandsAsTyped(text, this.#env, this.#repeated)
   }
 
   paint(style: TextStyle, text: string): string {
@@ -208,7 +208,7 @@ function fitWidths(columns: TableColumn[], rows: string[][], max: number): numbe
  * A program that parses the JSON gets the same value.
  */
 export function safeJson(json: string): string {
-  return replaceUnseen(json, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)
+  return replaceInvisible(json, escapeCharacters).replace(tagOpeningCharacters, escapeCharacters)
 }
 
 export function escapeCharacters(text: string): string {

@@ -7,12 +7,12 @@ import { daemonName, type Ids, type Refusal, refusal } from '@agent-relay/sdk/pr
 import type { CommandReply, Engine, Submission } from '../broker/engine.ts'
 import { LocalEngine, type LocalEngineOptions } from '../broker/local-engine.ts'
 import type { RuleName } from '../core/decide.ts'
-import { homeElsewhere } from '../core/homes.ts'
+import { homeOnOtherMachine } from '../core/homes.ts'
 import type { EntryDraft, JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { World } from '../core/world.ts'
 import type { Clock } from '../machine/clock.ts'
-import { Sequences } from '../machine/sequences.ts'
+import { KeyedQueue } from '../machine/keyed-queue.ts'
 import type { Notes } from './notes.ts'
 import type { Replica } from './replica.ts'
 import { isStopRefusal } from './stops.ts'
@@ -36,7 +36,7 @@ export class LocalLane {
   readonly #engine: LocalEngine
   #isClosed = false
   /** Agents whose home is being moved to another machine. Their commands wait until the new home is known. */
-  readonly #leaving = new Sequences()
+  readonly #leaving = new KeyedQueue()
 
   constructor(options: LocalLaneOptions) {
     this.#options = options
@@ -92,7 +92,7 @@ export class LocalLane {
     const { replica, world } = this.#options
     const { view } = replica.store
     if (view.home(agent) === undefined) return refusal('agent.required')
-    const home = homeElsewhere(view, world, agent)
+    const home = homeOnOtherMachine(view, world, agent)
     return home && refusal('agent.elsewhere', { name: agent, machine: home.machine })
   }
 

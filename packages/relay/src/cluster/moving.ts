@@ -3,15 +3,15 @@
 
 import { randomBytes } from 'node:crypto'
 import { daemonName, type Fact, type Ids } from '@agent-relay/sdk/protocol'
-import { Hub } from '../broker/hub.ts'
+import { EntryHub } from '../broker/hub.ts'
 import { copyMark, type EntryDraft, type JournalEntry } from '../core/journal.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import { newestSharedFormat, sharingBeginFacts } from '../core/workspaces.ts'
-import type { SharedFile } from '../machine/cluster-file.ts'
+import type { SharedWorkspaceFile } from '../machine/cluster-file.ts'
 import type { Store } from '../store/store.ts'
 import { type JournalPosition, pageEntriesMax } from './cluster-journal.ts'
 import { changedKeysOf } from './keys.ts'
-import { copyPage, type EntryPage, moveEnd, moveIn, takeBack } from './postgres/moving.ts'
+import { beginMoveIn, copyPage, type EntryPage, finishMoveIn, takeBack } from './postgres/moving.ts'
 import type { PostgresCluster } from './postgres/postgres-cluster.ts'
 import { Replica } from './replica.ts'
 import { stopRefusal } from './stops.ts'
@@ -26,7 +26,7 @@ export interface WorkspaceMove {
   id: string
   /** The workspace's store. Nothing else has its database open. */
   store: Store
-  file: SharedFile
+  file: SharedWorkspaceFile
   machine: string
   cluster: PostgresCluster
   ids: Ids
@@ -38,7 +38,7 @@ export async function share(moving: WorkspaceMove): Promise<number> {
   const { name, id, store, file, machine, cluster } = moving
   if (store.view.format() > newestSharedFormat) throw new RefusalError('cluster.newer', { workspace: name })
   const stem = randomBytes(8).toString('hex')
-  const begun = await moveIn(cluster, id, name)
+  const begun = await beginMoveIn(cluster, id, name)
   if (begun === 'taken') throw new RefusalError('cluster.name-taken', { workspace: name })
   if (begun === 'there') throw new RefusalError('workspace.shared', { workspace: name })
   if (begun !== 'ok') throw new RefusalError(`machine.${begun}`, { workspace: name })
@@ -57,7 +57,7 @@ export async function share(moving: WorkspaceMove): Promise<number> {
     file.remove()
     throw error
   }
-  if (!(await moveEnd(cluster, id, seq))) throw new RefusalError('cluster.name-taken', { workspace: name })
+  if (!(await finishMoveIn(cluster, id, seq))) throw new RefusalError('cluster.name-taken', { workspace: name })
   store.markAsShared(machine, `${copyMark}${stem}.`, last)
   file.write({ id })
   return last
@@ -141,7 +141,7 @@ export async function catchUp(
   { name, id, store, file, cluster }: WorkspaceMove,
   onTaken: (seq: number) => void = () => {},
 ): Promise<JournalPosition> {
-  const [replica, journal] = [new Replica(store, new Hub(() => {})), cluster.journal(id)]
+  const [replica, journal] = [new Replica(store, new EntryHub(() => {})), cluster.journal(id)]
   for (let isMore = true; isMore; ) {
     const followed = await journal.follow(replica.position, pageEntriesMax)
     if (followed.kind === 'entries') replica.apply(followed.entries)

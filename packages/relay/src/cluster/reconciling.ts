@@ -10,7 +10,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type Fact, refusal } from '@agent-relay/sdk/protocol'
 import type { Engine, Submission } from '../broker/engine.ts'
-import { Hub } from '../broker/hub.ts'
+import { EntryHub } from '../broker/hub.ts'
 import { repeatedRegistration } from '../core/agents.ts'
 import { addressOf, broadcast, generalChannel } from '../core/conversations.ts'
 import type { RuleName } from '../core/decide.ts'
@@ -63,7 +63,7 @@ export async function reconcile(
   tell: ReportProgress,
 ): Promise<ReconcileResult & { kept?: string }> {
   const { store: former, machine, name, id, cluster } = moving
-  if (!(await isDiverged(name, cluster.journal(id), new Replica(former, new Hub(() => {}))))) return nothing()
+  if (!(await isDiverged(name, cluster.journal(id), new Replica(former, new EntryHub(() => {}))))) return nothing()
   const { path } = former.database
   const freshPath = `${path}.new`
   removeDatabase(freshPath)
@@ -89,7 +89,7 @@ export async function reconcile(
 /** Brings the contents of the former copy into the new copy, which has only what the cluster has. */
 async function bringBackInto(moving: WorkspaceMove, former: Store, tell: ReportProgress): Promise<ReconcileResult> {
   const { name: workspace, id, store: fresh, machine, cluster, ids, now } = moving
-  const replica = new Replica(fresh, new Hub(() => {}))
+  const replica = new Replica(fresh, new EntryHub(() => {}))
   const engine = new SharedEngine({
     ...{ workspace, machine, ids, journal: cluster.journal(id), replica },
     world: { machine, isLive: () => false, liveSession: () => undefined },
@@ -114,7 +114,11 @@ async function bringBackInto(moving: WorkspaceMove, former: Store, tell: ReportP
  * Brings back further entries into an open workspace: those that had to wait for another machine's entries, such as a message to an agent that had to be
  * brought back first. They are in the former copies that are kept beside the database at `path`.
  */
-export async function bringBackMore(target: Target, path: string, tell: ReportProgress): Promise<ReconcileResult> {
+export async function restoreWaitingEntries(
+  target: Target,
+  path: string,
+  tell: ReportProgress,
+): Promise<ReconcileResult> {
   const all = nothing()
   for (const name of readdirSync(dirname(path)).filter((each) => each.startsWith(`${basename(path)}${keptSign}`))) {
     if (!/^\d+$/.test(name.slice(basename(path).length + keptSign.length))) continue

@@ -1,7 +1,7 @@
 // A replica: one machine's copy of a shared workspace. It applies the entries of the shared journal in order, whichever machine appended them. An entry that
 // is malformed, or that its machine had no right to write, is void: every machine ignores it, because all judge it by the same entries before it.
 
-import type { Hub } from '../broker/hub.ts'
+import type { EntryHub } from '../broker/hub.ts'
 import { findObjection, type Objection } from '../core/facts/judge.ts'
 import { isLabel } from '../core/facts/shape.ts'
 import { isKnownFact, malformedField } from '../core/facts/table.ts'
@@ -31,7 +31,7 @@ class InapplicableEntry extends Error {
 
 export class Replica {
   readonly store: Store
-  readonly hub: Hub
+  readonly hub: EntryHub
   readonly awaitedReceipts: AwaitedReceipts
   /** Called when messages have come back after a failover, and stored receipts for them became entries of this machine's own journal. */
   onReceiptsReturned: () => void = () => {}
@@ -40,7 +40,7 @@ export class Replica {
   #halted: HaltReason | undefined
 
   /** Opens the replica. `onVoid` is called for each entry that is void, so that this machine ignores it. */
-  constructor(store: Store, hub: Hub, onVoid: (entry: VoidEntry) => void = () => {}) {
+  constructor(store: Store, hub: EntryHub, onVoid: (entry: VoidEntry) => void = () => {}) {
     this.store = store
     this.hub = hub
     this.awaitedReceipts = new AwaitedReceipts(store)

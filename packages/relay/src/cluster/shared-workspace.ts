@@ -12,7 +12,7 @@ import { type DecisionContext, registerFromReplica } from './batch.ts'
 import type { ClusterJournal } from './cluster-journal.ts'
 import { Follower } from './follower.ts'
 import { ClusterReachability } from './reachability.ts'
-import { bringBackMore, isDiverged, type ReconcileResult, type ReportProgress } from './reconciling.ts'
+import { isDiverged, type ReconcileResult, type ReportProgress, restoreWaitingEntries } from './reconciling.ts'
 import { Replica } from './replica.ts'
 import { SharedEngine } from './shared-engine.ts'
 import { isStopRefusal } from './stops.ts'
@@ -102,7 +102,7 @@ export class SharedWorkspace implements Engine {
     const [replica, { name, store }] = [this.#replica, this.#parts]
     if (await isDiverged(name, this.#journal, replica)) return undefined
     await this.#follower.catchUp()
-    return bringBackMore({ machine: this.#machine, engine: this.#engine, replica }, store.database.path, tell)
+    return restoreWaitingEntries({ machine: this.#machine, engine: this.#engine, replica }, store.database.path, tell)
   }
 
   get isIdle(): boolean {

@@ -10,7 +10,7 @@ import {
   type ClusterMembership,
   clusterAddressText,
   requestsAllowedTo,
-  SharedFile,
+  SharedWorkspaceFile,
 } from '../machine/cluster-file.ts'
 import { resultWithin } from '../machine/within.ts'
 import { Store } from '../store/store.ts'
@@ -149,7 +149,7 @@ export class SharedWorkspaces {
 
   /** Makes another machine the owner of the workspace. */
   async handOver(workspace: string, machine: string): Promise<void> {
-    const { id } = new SharedFile(this.#options.dataDir, workspace).read() as { id: string }
+    const { id } = new SharedWorkspaceFile(this.#options.dataDir, workspace).read() as { id: string }
     const done = await this.#askCluster(workspace, () => handOver(this.#cluster, id, machine))
     const why = `the cluster has no machine ${machine}`
     if (done === 'unknown') throw new RefusalError('input.invalid', { operation: 'workspace.hand-over', why })
@@ -172,7 +172,7 @@ export class SharedWorkspaces {
 
   /** Finishes a move of a workspace that was interrupted. Returns whether the workspace is shared. */
   finishMove(files: WorkspaceFiles): Promise<boolean> {
-    const shared = new SharedFile(this.#options.dataDir, files.name).read()
+    const shared = new SharedWorkspaceFile(this.#options.dataDir, files.name).read()
     const machine = shared?.phase === 'leaving' ? this.#options.membership.machine : undefined
     return this.#move(files, machine, (moving) => finishMove(moving, shared ?? {}))
   }
@@ -200,7 +200,7 @@ export class SharedWorkspaces {
     const { dataDir, membership, clock, ids } = this.#options
     const store = new Store(database, beside, own)
     try {
-      const moving = { name, id: store.meta('id') as string, store, file: new SharedFile(dataDir, name), ids }
+      const moving = { name, id: store.meta('id') as string, store, file: new SharedWorkspaceFile(dataDir, name), ids }
       const cluster = { cluster: this.#cluster, machine: membership.machine, now: () => clock.now() }
       return await this.#askCluster(name, () => work({ ...moving, ...cluster }))
     } finally {

@@ -12,12 +12,12 @@ import {
   daemonName,
   type Fact,
   limits,
-  ownTools,
   type ParsedInputOf,
+  relayToolNames,
   toolCharsMax,
   toolNameOf,
 } from '@agent-relay/sdk/protocol'
-import { isElsewhere } from './homes.ts'
+import { isOnOtherMachine } from './homes.ts'
 import { mayCallAction } from './sight.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
 import type { InvocationRow, View } from './view.ts'
@@ -38,11 +38,12 @@ export function offer(view: View, { input, by, session, world }: Command<OfferIn
   const tool = toolNameOf(name)
   if (tool.length > toolCharsMax) return refuse('action.name-long', { name, charsMax: toolCharsMax })
   // Refuses names of our own tools to programs. The daemon may use one: its action agent.status is listed only where the tool of that name is not.
-  if (ownTools.has(tool) && by !== daemonName) return refuse('action.name-taken', { name, tool, by: "the relay's own" })
+  if (relayToolNames.has(tool) && by !== daemonName)
+    return refuse('action.name-taken', { name, tool, by: "the relay's own" })
   const other = view.actions.byTool(tool)
   // A session may register its own action again, but not a second action with the same tool name, which would silently replace the first.
   const isOwn = other?.session === session && other?.name === name
-  if (other && !isOwn && (world.liveSession(other.session) !== undefined || isElsewhere(view, world, other))) {
+  if (other && !isOwn && (world.liveSession(other.session) !== undefined || isOnOtherMachine(view, world, other))) {
     return refuse('action.name-taken', { name, tool, by: `offered by ${other.provider} as ${other.name}` })
   }
   const facts: Fact[] =

@@ -5,7 +5,7 @@ import { enterChannelFacts } from './channels.ts'
 import { claimEndFacts } from './claims.ts'
 import { broadcast, generalChannel } from './conversations.ts'
 import { findHandleOwner, personNotRegisteredYet, readsLikeDaemon, refuseHandleClash } from './handles.ts'
-import { homeBlockingName, homeElsewhere, homeHereFacts } from './homes.ts'
+import { homeBlockingName, homeHereFacts, homeOnOtherMachine } from './homes.ts'
 import { freeNameOf, numberedName, secondNameOnMachine } from './name-family.ts'
 import { nearestNames } from './nearest.ts'
 import { type Command, type Refused, recordFacts, refuse, type Verdict } from './verdict.ts'
@@ -91,7 +91,7 @@ function registerSecond(view: View, command: Command<RegisterInput>, first: Agen
   const name = secondNameOnMachine(first.name, command.world.machine as string)
   const input = { ...command.input, name, type: 'human' as const }
   const second = view.agent(name)
-  if (second && (second.type !== 'human' || homeElsewhere(view, command.world, name)))
+  if (second && (second.type !== 'human' || homeOnOtherMachine(view, command.world, name)))
     return refuse('agent.elsewhere', { name: first.name, machine: home.machine })
   const verdict = second
     ? reregister(view, { ...command, input }, second)
@@ -109,7 +109,7 @@ function homeOf(view: View, world: World, { name, type }: AgentRow): HomeRow | u
   const { machine } = world
   const hasSecond =
     type === 'human' && machine !== undefined && view.agent(secondNameOnMachine(name, machine)) !== undefined
-  return (hasSecond ? homeElsewhere : homeBlockingName)(view, world, name)
+  return (hasSecond ? homeOnOtherMachine : homeBlockingName)(view, world, name)
 }
 
 /** Whether a name is in use: by a live session, or by a worker's program that may not have connected yet. */

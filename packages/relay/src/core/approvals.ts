@@ -11,8 +11,8 @@ import {
   limits,
   type Question,
 } from '@agent-relay/sdk/protocol'
-import { ago } from './ago.ts'
-import { isElsewhere } from './homes.ts'
+import { agoText } from './ago-text.ts'
+import { isOnOtherMachine } from './homes.ts'
 import { agentGivingCommand, type RemoteCaller, refuseForged, remoteCallerText } from './requests.ts'
 import { type Reader, sees } from './sight.ts'
 import { type Command, recordFacts, refuse, type Verdict } from './verdict.ts'
@@ -70,7 +70,7 @@ export function answer(view: View, command: Command<AnswerInput>): Verdict {
   if (!chosen || !isAnswered) return refuse('approval.choice', { id, why: choicesText(row) })
   // Checks last whether another machine has to decide this approval: all refusals come from this machine, and only an answer that may be given is sent to the
   // other one.
-  if (isElsewhere(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
+  if (isOnOtherMachine(view, world, row)) return refuse('approval.elsewhere', { id, machine: row.machine })
   const closed: ApprovalClosed = {
     type: 'approval.closed',
     ...{ id, agent: row.agent, how: 'answered', kind: chosen.kind, choice, words, answers },
@@ -167,7 +167,7 @@ const choiceWords: Record<ApprovalChoice['kind'], string> = {
 export function closedText({ vendor, closed }: ApprovalRow, at: number): string {
   if (!closed) return 'It is open'
   const { how, kind, by } = closed
-  const when = ago(at, closed.at)
+  const when = agoText(at, closed.at)
   const told = kind === undefined ? when : `${choiceWords[kind]}, ${when}`
   switch (how) {
     case 'answered':

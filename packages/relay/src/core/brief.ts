@@ -6,7 +6,7 @@
 
 import { cleanLineForModel } from '@agent-relay/sdk/internal/clean'
 import { type AgentBriefed, isWithinBytes, limits, routesOutsideTools } from '@agent-relay/sdk/protocol'
-import { ago } from './ago.ts'
+import { agoText } from './ago-text.ts'
 import { addressOf, directMembers, isChannel } from './conversations.ts'
 import { isHeldBySession } from './inbox.ts'
 import { findOpenQuestions } from './open-questions.ts'
@@ -62,11 +62,11 @@ function whoLine(view: View, { by, at }: BriefReader): string {
   const me = `Relay brief: you are ${by}`
   if (run?.status === 'running') {
     const contract = quote(view.runs.contract(run.id), taskChars)
-    return `${me}. ${line(run.parent)} gave you run ${run.id} ${ago(at, run.startedAt)}: ${contract}.`
+    return `${me}. ${line(run.parent)} gave you run ${run.id} ${agoText(at, run.startedAt)}: ${contract}.`
   }
   if (worker && worker.status !== 'exited') {
     const task = view.workers.taskOf(worker.id)
-    return `${me}, hired by ${line(worker.parent)} ${ago(at, worker.at)}${task === undefined ? '' : `: ${quote(task, taskChars)}`}.`
+    return `${me}, hired by ${line(worker.parent)} ${agoText(at, worker.at)}${task === undefined ? '' : `: ${quote(task, taskChars)}`}.`
   }
   const parent = view.agent(by)?.parent
   return parent === undefined ? `${me}.` : `${me}; you report to ${line(parent)}.`
@@ -74,12 +74,12 @@ function whoLine(view: View, { by, at }: BriefReader): string {
 
 function oweLine(view: View, { at }: BriefReader, head: MessageHead): string {
   const others = directMembers(head.conversation).length > 2 ? ' (and its group)' : ''
-  return `You owe ${line(head.from)}${others} an answer: ${words(view, head)} (${ago(at, head.at)}).`
+  return `You owe ${line(head.from)}${others} an answer: ${words(view, head)} (${agoText(at, head.at)}).`
 }
 
 function owedLine(view: View, { by, at }: BriefReader, head: MessageHead): string {
   const others = [addressOf(head.conversation, by)].flat()
-  return `${list(others, 'or')} ${others.length > 1 ? 'owe' : 'owes'} you an answer: ${words(view, head)} (${ago(at, head.at)}).`
+  return `${list(others, 'or')} ${others.length > 1 ? 'owe' : 'owes'} you an answer: ${words(view, head)} (${agoText(at, head.at)}).`
 }
 
 /**

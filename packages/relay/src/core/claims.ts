@@ -78,7 +78,7 @@ function claimsInOtherCheckouts(view: View, places: readonly CheckoutFile[]): Cl
 }
 
 /** Claims the edited files. If another agent has claimed one of them, the workspace's policy says whether the edit is denied. */
-export function edit(view: View, command: Command<EditInput>): Verdict {
+export function claimEditedFiles(view: View, command: Command<EditInput>): Verdict {
   const { input, by, at } = command
   const { claims: policy } = view.policy()
   if (policy === 'off') return recordFacts([], { isDenied: false })
@@ -142,7 +142,7 @@ function claimed(view: View, command: Command<unknown>, places: readonly Checkou
   const own = new Set(held.map(({ path }) => path))
   return places.flatMap(({ path, root, file, repository }): Fact[] => {
     if (!own.has(path)) return [{ type: 'claim.made', path, root, file, repository, agent, how, until, machine }]
-    // An edit does not renew a claim here, since agents edit the same file many times a minute: the rule `renew` extends such claims.
+    // An edit does not renew a claim here, since agents edit the same file many times a minute: the rule `claim.renew` extends such claims.
     return how === 'edit' ? [] : [{ type: 'claim.renewed', path, agent, until, machine }]
   })
 }
@@ -153,7 +153,7 @@ export interface RenewInput {
 }
 
 /** Extends the claims whose holders have edited the files since the last renewal. */
-export function renew(view: View, { input, at: now, world: { machine } }: Command<RenewInput>): Verdict {
+export function renewClaims(view: View, { input, at: now, world: { machine } }: Command<RenewInput>): Verdict {
   const facts: Fact[] = []
   for (const { path, agent, at } of input.edits) {
     const held = view.claims.at(path, machine)
@@ -168,7 +168,7 @@ export interface AddInput {
 }
 
 /** Claims files by hand: all of them, or none. */
-export function add(view: View, command: Command<AddInput>): Verdict {
+export function claimByHand(view: View, command: Command<AddInput>): Verdict {
   const { input, by, at, world } = command
   const places = [...new Map(input.places.map((place) => [place.path, place])).values()]
   for (const { path, file } of places) {
@@ -190,7 +190,7 @@ export interface DropInput extends AddInput {
   standing: Reader['standing']
 }
 
-export function drop(view: View, { input, by, at, world }: Command<DropInput>): Verdict {
+export function dropClaims(view: View, { input, by, at, world }: Command<DropInput>): Verdict {
   const isPerson = seesAllRuns(view, { agent: by, standing: input.standing })
   const facts: Fact[] = []
   for (const { path, file } of input.places) {
@@ -209,7 +209,7 @@ export interface EndInput {
   committed?: readonly Pick<ClaimRow, 'path' | 'agent' | 'editedAt'>[]
 }
 
-export function end(view: View, { input, at, world }: Command<EndInput>): Verdict {
+export function endClaims(view: View, { input, at, world }: Command<EndInput>): Verdict {
   const { agent, committed = [] } = input
   const facts: Fact[] = []
   if (agent !== undefined && !world.isLive(agent)) facts.push(...claimEndFacts(view, agent, at))

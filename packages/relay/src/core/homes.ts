@@ -17,21 +17,21 @@ export function homeHereFacts(view: View, world: World, agent: string): Fact[] {
 }
 
 /** Returns the agent's home if that is another machine. */
-export function homeElsewhere(view: View, { machine }: World, agent: string): HomeRow | undefined {
+export function homeOnOtherMachine(view: View, { machine }: World, agent: string): HomeRow | undefined {
   const home = machine === undefined ? undefined : view.home(agent)
   return home?.machine === machine ? undefined : home
 }
 
 /** Returns the agent's home if that is another machine, because the name cannot be taken here then. Undefined if that machine was removed from the cluster. */
 export function homeBlockingName(view: View, world: World, agent: string): HomeRow | undefined {
-  const home = homeElsewhere(view, world, agent)
+  const home = homeOnOtherMachine(view, world, agent)
   return home && world.isRemoved?.(home.machine) ? undefined : home
 }
 
 /**
  * Whether a thing, such as a worker or run, is on another machine, so that only that machine decides about it. COMPAT(0.1): in format 1 every machine could.
  */
-export function isElsewhere(view: View, { machine }: World, thing: { machine?: string }): boolean {
+export function isOnOtherMachine(view: View, { machine }: World, thing: { machine?: string }): boolean {
   return machine !== undefined && thing.machine !== machine && view.format() > 1
 }
 
@@ -49,12 +49,12 @@ export function mayTakeOver(view: View, machine: string, home: HomeRow | undefin
 }
 
 /** Moves an agent to another home machine. The present home lets the agent go, or the next home takes the agent over. */
-export function move(view: View, { input, world }: Command<MoveInput>): Verdict {
+export function moveAgentHome(view: View, { input, world }: Command<MoveInput>): Verdict {
   const { agent, machine, takeOver = false } = input
   if (!view.agent(agent)) return refuse('agent.unknown', { name: agent })
   const home = view.home(agent)
   if (home?.machine === machine) return recordFacts([], { agent, machine })
-  const isHere = homeElsewhere(view, world, agent) === undefined
+  const isHere = homeOnOtherMachine(view, world, agent) === undefined
   if (!isHere && !(takeOver && machine === world.machine && mayTakeOver(view, machine, home)))
     return refuse('agent.elsewhere', { name: agent, machine: home?.machine })
   const homed: Fact = { type: 'agent.homed', agent, machine, epoch: (home?.epoch ?? 0) + 1 }

@@ -23,7 +23,7 @@ import { type Command, type Refused, recordFacts, refuse, type Verdict } from '.
 import type { InboxFilter, ReceiptRow, ScanProgress, View, WaitingMessage } from './view.ts'
 
 /** How long a handed-out message stays with the session that took it: long enough for a model's turn, short enough to notice a dead session. */
-export const offerMs = 600_000
+export const messageHoldMs = 600_000
 /** The highest value of `more`, the count of further messages: beyond it the exact number helps nobody, and counting costs time. */
 export const moreCountMax = 1_000
 export const takeCountDefault = 50
@@ -47,7 +47,7 @@ export interface TakeInput extends Omit<ParsedInputOf<'inbox.take'>, 'route' | '
 /** The outcome of a rule that would take too long and has changed nothing. Its caller then finds the messages first, and gives the command again with them. */
 const unfinished = { isUnfinished: true }
 
-export function take(view: View, command: Command<TakeInput>): Verdict {
+export function takeMessages(view: View, command: Command<TakeInput>): Verdict {
   const { input, by } = command
   const { channel } = input
   if (channel !== undefined && view.lastNumber(channel) === undefined) return refuseUnknownChannel(view, channel)
@@ -221,17 +221,17 @@ function holderOf(
   receipt: ReceiptRow | undefined,
 ): string | undefined {
   // A hold with more time left than the maximum was made before the clock was set back. It counts as over: otherwise it might last for years.
-  if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + offerMs) return undefined
+  if (receipt?.until === undefined || receipt.until <= at || receipt.until > at + messageHoldMs) return undefined
   return receipt.session === undefined ? undefined : world.liveSession(receipt.session, by)
 }
 
 function offer({ by, at, session }: Command<unknown>, message: string, route: Route): Fact {
-  const until = heldRoutes.includes(route) ? at + offerMs : undefined
+  const until = heldRoutes.includes(route) ? at + messageHoldMs : undefined
   return { type: 'delivery.offered', message, agent: by, route, session, until }
 }
 
 function hold({ by, at, session }: Command<unknown>, message: string): Fact {
-  return { type: 'delivery.held', message, agent: by, session, until: at + offerMs }
+  return { type: 'delivery.held', message, agent: by, session, until: at + messageHoldMs }
 }
 
 export interface OfferMessagesInput {

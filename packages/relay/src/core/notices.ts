@@ -26,7 +26,7 @@ const wordsCharsMax = 150
 /** The number of characters to which a message's body is cut before it is cleaned for a quote. */
 const headChars = 400
 
-export function ask(view: View, command: Command<AskInput>): Verdict {
+export function askNotice(view: View, command: Command<AskInput>): Verdict {
   const { input, by: asker, at } = command
   const { agent, when, message, seen } = input
   if (!view.agent(asker)) return refuse('agent.required')
@@ -45,7 +45,7 @@ export function ask(view: View, command: Command<AskInput>): Verdict {
   return recordFacts([{ type: 'notice.asked', ...asked }])
 }
 
-export function drop(view: View, { input, by }: Command<ParsedInputOf<'notice.drop'>>): Verdict {
+export function dropNotice(view: View, { input, by }: Command<ParsedInputOf<'notice.drop'>>): Verdict {
   const { agent, when } = input
   const own = view.notices.of(by).filter((row) => row.agent === agent && (when === undefined || row.when === when))
   if (own.length === 0) return refuse('notice.none', { agent })
@@ -60,7 +60,7 @@ export interface TellInput extends NoticeKey {
 }
 
 /** Tells the asker, if there is news. Only the daemon gives this command, and may repeat it: a notice that was told is not awaited any more. */
-export function tell(view: View, command: Command<TellInput>): Verdict {
+export function tellNotice(view: View, command: Command<TellInput>): Verdict {
   const { seen, ...key } = command.input
   const row = view.notices.find(key)
   const body = row && noticeNewsText(view, command, row, seen)

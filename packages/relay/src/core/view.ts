@@ -7,13 +7,13 @@ import type {
   ApprovalClosed,
   ApprovalOpened,
   ClaimMade,
-  ControlName,
   MessageCreated,
   NoticeAsked,
   Policy,
   Route,
   RunStarted,
   RunState,
+  WorkerControlName,
   WorkerStatus,
   WorkerWished,
 } from '@agent-relay/sdk/protocol'
@@ -61,7 +61,7 @@ export interface ActionView {
 /** A worker, a program that the daemon runs for an agent: what was asked of the worker, and the status of its program. */
 export interface WorkerRow extends Omit<WorkerWished, 'type' | 'worker' | 'control'> {
   name: string
-  control: ControlName
+  control: WorkerControlName
   wish: 'run' | 'paused' | 'gone'
   /** The agent that last changed `wish`; unset if nobody has. */
   wishedBy?: string

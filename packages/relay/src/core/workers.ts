@@ -16,7 +16,7 @@ import {
 import { isWorkerLost, newAgentFacts, pickProfile } from './agents.ts'
 import { claimEndFacts } from './claims.ts'
 import { findHandleOwner, readsLikeDaemon } from './handles.ts'
-import { homeBlockingName, homeHereFacts, isElsewhere } from './homes.ts'
+import { homeBlockingName, homeHereFacts, isOnOtherMachine } from './homes.ts'
 import { nearestNames } from './nearest.ts'
 import { agentGivingCommand, type RemoteCaller, refuseForged, remoteCallerText } from './requests.ts'
 import { isInCharge, type Reader, sees } from './sight.ts'
@@ -130,7 +130,7 @@ function wishFor(view: View, command: Command<WishInput>, wish: WorkerRow['wish'
       { id },
     )
   }
-  if (isElsewhere(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
+  if (isOnOtherMachine(view, world, worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
   // A release is final: a released worker can be neither paused nor resumed.
   if (worker.wish === wish || worker.wish === 'gone') return recordFacts([], { id })
   return recordFacts([{ type: 'worker.wish-changed', id, worker: name, wish, reason: reasonOf(input) }], { id })
@@ -168,7 +168,7 @@ export function interrupt(view: View, command: Command<InterruptInput>): Verdict
   const found = findInCharge(view, command, what)
   if ('refusal' in found) return found
   const { id, name, cli, machine, wish } = found.worker
-  if (isElsewhere(view, world, found.worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
+  if (isOnOtherMachine(view, world, found.worker)) return refuse('worker.runs-elsewhere', { name, machine, what })
   if (wish === 'gone') return refuse('worker.no-turn', { name, why: 'it is being released' })
   if (input.turn === 'unknown') return refuse('worker.no-interrupt', { name, cli })
   if (wish === 'paused') return refuse('worker.no-turn', { name, why: 'it is paused, and can be resumed or released' })

@@ -32,7 +32,7 @@ export interface BeginInput {
 }
 
 /** Begins a workspace, as its first command. Changes nothing in a workspace that is opened again. */
-export function begin(view: View, { input, world }: Command<BeginInput>): Verdict {
+export function beginWorkspace(view: View, { input, world }: Command<BeginInput>): Verdict {
   if (view.lastNumber(generalChannel) !== undefined) return recordFacts([], { isNew: false })
   return recordFacts(
     [

@@ -11,7 +11,7 @@ import type { DatabaseContents } from '../store/contents.ts'
 import { isArchiveFile } from '../store/pruning.ts'
 
 /** The description of one workspace in a backup: the contents of workspace.json. */
-export interface BackedUpWorkspace extends DatabaseContents {
+export interface BackupWorkspaceDescription extends DatabaseContents {
   name: string
   id: string
   bytes: number
@@ -52,7 +52,7 @@ export interface Backup extends Omit<BackupManifest, 'workspaces'> {
 }
 
 /** A workspace in a backup file. `start` is the offset in bytes at which the data of its database or archive file begins. */
-export type WorkspaceInBackup = Omit<BackedUpWorkspace, 'archive'> & {
+export type WorkspaceInBackup = Omit<BackupWorkspaceDescription, 'archive'> & {
   start: number
   archive: (BackedUpArchive & { start: number })[]
 }
@@ -82,9 +82,9 @@ export class BackupWriter {
   /** Adds a workspace: its database, the files of its archive, and their description. */
   add(
     databasePath: string,
-    known: Omit<BackedUpWorkspace, 'bytes' | 'sha256' | 'archive'>,
+    known: Omit<BackupWorkspaceDescription, 'bytes' | 'sha256' | 'archive'>,
     archives: readonly ArchiveToBackUp[],
-  ): BackedUpWorkspace {
+  ): BackupWorkspaceDescription {
     const database = this.#addFile(databasePath, '', `${known.name}/relay.db`)
     const archive = archives.map(({ path, file, bytes }) => ({
       file,
@@ -139,7 +139,7 @@ export class BackupWriter {
 export function readBackup(path: string): Backup {
   return withFile(path, (file) => {
     const size = fstatSync(file).size
-    const [spans, notes] = [new Map<string, FileSpan>(), new Map<string, BackedUpWorkspace>()]
+    const [spans, notes] = [new Map<string, FileSpan>(), new Map<string, BackupWorkspaceDescription>()]
     for (let at = 0; at + blockBytes <= size; ) {
       const { name, bytes } = tarMemberOf(readBytesAt(file, at, blockBytes), path)
       const span = { file, start: at + blockBytes, bytes }
@@ -148,7 +148,7 @@ export function readBackup(path: string): Backup {
       const [, workspace, kind] = /^([^/]+)\/(relay\.db|workspace\.json|archive\/[^/]+)$/.exec(name) ?? []
       if (!isProjectName(workspace) || kind === undefined)
         throw invalidBackup(path, `"${name}" is in it, which no backup has`)
-      if (kind === 'workspace.json') notes.set(workspace, readJsonAt<BackedUpWorkspace>(span, path))
+      if (kind === 'workspace.json') notes.set(workspace, readJsonAt<BackupWorkspaceDescription>(span, path))
       else spans.set(name, span)
       at = span.start + Math.ceil(bytes / blockBytes) * blockBytes
     }
@@ -177,7 +177,7 @@ function checkedBackup(
   path: string,
   { format, at, version, workspaces }: BackupManifest,
   spans: Map<string, FileSpan>,
-  notes: Map<string, BackedUpWorkspace>,
+  notes: Map<string, BackupWorkspaceDescription>,
 ): Backup {
   if (!formats.includes(format))
     throw invalidBackup(
@@ -201,7 +201,7 @@ function checkedBackup(
 }
 
 /** Whether the fields of a workspace's description have their proper form: they are shown to a person, and the backup may come from anybody. */
-function isWellFormed({ id, key, sha256, messages, seq, schema, archive = [] }: BackedUpWorkspace): boolean {
+function isWellFormed({ id, key, sha256, messages, seq, schema, archive = [] }: BackupWorkspaceDescription): boolean {
   const is = (pattern: RegExp, text: unknown) => typeof text === 'string' && pattern.test(text)
   const isText = is(workspaceId, id) && is(digest, sha256) && (key === undefined || is(secret, key))
   const isList = Array.isArray(archive) && archive.every((each) => typeof each === 'object' && each !== null)

@@ -14,14 +14,14 @@ import { version } from '../machine/version.ts'
 import { columnFault } from '../store/column-check.ts'
 import { isUnusedWorkspace, readArchiveRecords, readDatabaseContents, readWorkspaceId } from '../store/contents.ts'
 import { damagedFileRefusal } from '../store/damage.ts'
+import { checkIntegrity } from '../store/integrity.ts'
 import { checkJournalEnd } from '../store/journal-end.ts'
 import { schemaFault } from '../store/schema.ts'
-import { checkSoundness } from '../store/soundness.ts'
 import { archiveFolder } from './archive.ts'
 import {
   type ArchiveToBackUp,
-  type BackedUpWorkspace,
   type Backup,
+  type BackupWorkspaceDescription,
   BackupWriter,
   invalidBackup,
   readBackup,
@@ -47,7 +47,7 @@ export interface BackupRequest {
 }
 
 /** Makes a backup. The file appears at its path only after it is complete and was read back. No existing file is overwritten. */
-export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackedUpWorkspace[]> {
+export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackupWorkspaceDescription[]> {
   return writeNewFile(path, async (draft) => {
     const kept = await writeBackup(draft, wish)
     const backup = readBackup(draft)
@@ -57,10 +57,10 @@ export function makeBackup({ path, ...wish }: BackupRequest): Promise<BackedUpWo
   })
 }
 
-async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Promise<BackedUpWorkspace[]> {
+async function writeBackup(draft: string, wish: Omit<BackupRequest, 'path'>): Promise<BackupWorkspaceDescription[]> {
   const writer = new BackupWriter(draft)
   try {
-    const kept: BackedUpWorkspace[] = []
+    const kept: BackupWorkspaceDescription[] = []
     for (const name of wish.names) {
       const database = `${draft}.db`
       await wish.copy(name, database)
@@ -138,7 +138,7 @@ export async function prepareRestore(
     if (kept.archive.length > 0) mkdirSync(join(folder, archiveFolder), { mode: 0o700 })
     for (const part of kept.archive)
       extractPart(backup, part, `archive of ${kept.name}`, join(folder, archiveFolder, part.file))
-    const fault = schemaFault(path) ?? checkSoundness(path)
+    const fault = schemaFault(path) ?? checkIntegrity(path)
     const found = fault === 'ok' ? columnFault(path) : fault
     if (found !== undefined) throw invalidBackup(backup.path, `${kept.name}: ${found}`)
     const settled = await settleRestored(kept, path, trust)
@@ -188,7 +188,7 @@ function extractPart(backup: Backup, part: Parameters<typeof readFromBackup>[1],
 }
 
 async function settleRestored(
-  kept: Pick<BackedUpWorkspace, 'name' | 'id' | 'key'>,
+  kept: Pick<BackupWorkspaceDescription, 'name' | 'id' | 'key'>,
   databasePath: string,
   { ownersKey, keepsKey }: RestoreKeyTrust,
 ): Promise<Omit<PreparedRestore, 'folder' | 'id'>> {

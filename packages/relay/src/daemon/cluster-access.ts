@@ -7,7 +7,7 @@ import type { Ids } from '@agent-relay/sdk/protocol'
 import type { SharedWorkspaces } from '../cluster/shared-workspaces.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 import type { Clock } from '../machine/clock.ts'
-import { ClusterFile, SharedFile } from '../machine/cluster-file.ts'
+import { ClusterFile, SharedWorkspaceFile } from '../machine/cluster-file.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { resultWithin } from '../machine/within.ts'
 import { lockPathOf } from './inspect.ts'
@@ -186,8 +186,8 @@ export class ClusterAccess {
     return { name, database: directory.databasePath(name), beside: [lockPathOf(directory.path)] }
   }
 
-  #sharedFileOf(name: string): SharedFile {
-    return new SharedFile(this.#options.directory.path, name)
+  #sharedFileOf(name: string): SharedWorkspaceFile {
+    return new SharedWorkspaceFile(this.#options.directory.path, name)
   }
 
   #load(): Promise<SharedWorkspaces> {

@@ -5,13 +5,13 @@ import type { Hello, OutputOf, OwnerCallName, ParsedInputOf, Refusal } from '@ag
 import type { CallAnswer, SessionService } from '../broker/call.ts'
 import { parseInput } from '../broker/operation-input.ts'
 import { newSecret } from '../broker/sessions/credentials.ts'
-import type { ProcessClaim } from '../broker/sessions/person.ts'
+import type { ProcessProof } from '../broker/sessions/person.ts'
 import { RefusalError } from '../core/refusal-error.ts'
 
 export type OwnerControls = {
   [O in OwnerCallName]: (
     input: ParsedInputOf<O>,
-    asker: ProcessClaim,
+    asker: ProcessProof,
     abandoned: AbortSignal,
   ) => Promise<OutputOf<O>> | OutputOf<O>
 }
@@ -39,7 +39,7 @@ export class ControlSocket {
     }
   }
 
-  async #call(op: string, input: unknown, asker: ProcessClaim, abandoned: AbortSignal): Promise<CallAnswer> {
+  async #call(op: string, input: unknown, asker: ProcessProof, abandoned: AbortSignal): Promise<CallAnswer> {
     if (!Object.hasOwn(this.#controls, op)) throw unknownOperation(op)
     return { output: await this.#answer(op as OwnerCallName, input, asker, abandoned) }
   }
@@ -47,7 +47,7 @@ export class ControlSocket {
   #answer<O extends OwnerCallName>(
     op: O,
     input: unknown,
-    asker: ProcessClaim,
+    asker: ProcessProof,
     abandoned: AbortSignal,
   ): Promise<OutputOf<O>> | OutputOf<O> {
     return this.#controls[op](parseInput(op, input), asker, abandoned)

@@ -7,7 +7,7 @@ import { DaemonLock } from '../store/lock.ts'
 
 export { assertKnownVersion } from '../store/contents.ts'
 export { repairCommands } from '../store/damage.ts'
-export { checkSoundness } from '../store/soundness.ts'
+export { checkIntegrity } from '../store/integrity.ts'
 
 export function lockPathOf(dataDir: string): string {
   return join(dataDir, 'relay.lock')

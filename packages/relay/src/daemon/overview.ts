@@ -10,14 +10,14 @@ import { runAllSteps } from '../core/steps.ts'
 import type { RestSummary } from './open-workspace.ts'
 import type { OpenWorkspaces } from './open-workspaces.ts'
 
-type WorkspaceGlance = OutputOf<'workspace.overview'>['workspaces'][number]
+type WorkspaceSummary = OutputOf<'workspace.overview'>['workspaces'][number]
 
 export async function overviewOf(
   workspaces: Pick<OpenWorkspaces, 'names' | 'findOpen' | 'restSummary'>,
   person: string,
   names: readonly string[] = workspaces.names(),
 ): Promise<OutputOf<'workspace.overview'>> {
-  const found = names.map(async (name): Promise<WorkspaceGlance> => {
+  const found = names.map(async (name): Promise<WorkspaceSummary> => {
     const workspace = workspaces.findOpen(name)?.workspace
     if (!workspace) return { name, atRest: true, agents: [], needs: workspaces.restSummary(name)?.needs ?? 0 }
     return { name, agents: connectedAgentsIn(workspace), needs: await needsIn(workspace, person) }

@@ -6,7 +6,7 @@ import { constants, copyFileSync, existsSync, mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import { syncFile, syncFolder } from '../machine/sync.ts'
-import { endFilePath } from '../store/journal-end.ts'
+import { journalEndPath } from '../store/journal-end.ts'
 
 export type { JournalGap } from '../store/journal-end.ts'
 
@@ -15,7 +15,7 @@ export function recoverDatabase(directory: DataDirectory, name: string): string 
   const path = directory.databasePath(name)
   const folder = directory.makeDamagedPath(name)
   mkdirSync(folder, { mode: 0o700 })
-  for (const file of [path, `${path}-wal`, endFilePath(path)].filter((each) => existsSync(each))) {
+  for (const file of [path, `${path}-wal`, journalEndPath(path)].filter((each) => existsSync(each))) {
     const copy = join(folder, basename(file))
     copyFileSync(file, copy, constants.COPYFILE_FICLONE)
     syncFile(copy)
@@ -23,6 +23,6 @@ export function recoverDatabase(directory: DataDirectory, name: string): string 
   for (const each of [folder, dirname(folder)]) syncFolder(each)
   // The search index may contain the lost messages, so it is deleted. The next opening fills a new one.
   for (const end of ['', '-wal', '-shm']) rmSync(join(dirname(path), `search.db${end}`), { force: true })
-  rmSync(endFilePath(path))
+  rmSync(journalEndPath(path))
   return folder
 }

@@ -6,8 +6,8 @@ import { lstatSync, readlinkSync, realpathSync, type Stats, statSync } from 'nod
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { gitPointerBytesMax, readForeignText } from '@agent-relay/sdk/internal/discover'
 import type { CheckoutFile } from '../core/claims.ts'
-import { attempt } from './attempt.ts'
 import { type UnsafeGitFile, unsafeGitFile } from './git-files.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 /** Maximum number of symbolic links on a path, the kernel's own limit. */
 const linksMax = 40
@@ -152,11 +152,11 @@ function statOf(path: string): Stats | undefined {
 }
 
 function isDirectory(path: string): boolean {
-  return attempt(() => statSync(path).isDirectory()) ?? false
+  return tryOrUndefined(() => statSync(path).isDirectory()) ?? false
 }
 
 function isLink(path: string): boolean {
-  return attempt(() => lstatSync(path).isSymbolicLink()) ?? false
+  return tryOrUndefined(() => lstatSync(path).isSymbolicLink()) ?? false
 }
 
 function checkoutAbove(directory: string): { root: string; repository: string } | undefined {

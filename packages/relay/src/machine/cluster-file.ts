@@ -98,7 +98,7 @@ export class ClusterFile {
   }
 }
 
-export class SharedFile {
+export class SharedWorkspaceFile {
   readonly path: string
 
   constructor(dataDir: string, workspace: string) {

@@ -16,7 +16,7 @@ import {
   UnsafeFileError,
 } from '@agent-relay/sdk/internal/discover'
 import { RefusalError } from '../core/refusal-error.ts'
-import { attempt } from './attempt.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -73,13 +73,13 @@ function projectNameFor(directory: string, dataDirectory: string): string {
 }
 
 function realPath(path: string): string {
-  return attempt(() => realpathSync.native(path)) ?? path
+  return tryOrUndefined(() => realpathSync.native(path)) ?? path
 }
 
 const ownerFile = 'directory'
 
 export function projectOwner(dataDirectory: string, project: string): string | undefined {
-  return attempt(() => readFileSync(join(projectDir(dataDirectory, project), ownerFile), 'utf8').trim())
+  return tryOrUndefined(() => readFileSync(join(projectDir(dataDirectory, project), ownerFile), 'utf8').trim())
 }
 
 export function setProjectOwner(dataDirectory: string, project: string, directory: string): void {

@@ -4,7 +4,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { attempt } from './attempt.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 export class MetricsKey {
   readonly #path: string
@@ -27,7 +27,7 @@ export class MetricsKey {
 
   /** Returns the key; undefined if the file is missing or cannot be read. */
   #read(): string | undefined {
-    return attempt(() => readFileSync(this.#path, 'utf8').trim() || undefined)
+    return tryOrUndefined(() => readFileSync(this.#path, 'utf8').trim() || undefined)
   }
 }
 

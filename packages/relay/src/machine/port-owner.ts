@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
-import { attempt } from './attempt.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 const listening = '0A'
 
@@ -35,7 +35,7 @@ function socketsOn(table: string, port: number): string[] {
 function holdsOne(pid: string, sockets: Set<string>): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some((fd) => {
-      return attempt(() => sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`))) ?? false
+      return tryOrUndefined(() => sockets.has(readlinkSync(`/proc/${pid}/fd/${fd}`))) ?? false
     })
   } catch {
     return false

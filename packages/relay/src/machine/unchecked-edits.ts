@@ -8,7 +8,7 @@ import { readForeignText, spoolName } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import { limits, operations } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { attempt } from './attempt.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 const noteBytesMax = 256 * 1024
 /** Maximum number of notes that are read at once, each about an edit that a hook let through; the rest is read the next time. */
@@ -43,7 +43,9 @@ export function takeUncheckedEdits(hooksPath: string, socket: string, now: numbe
   const names = namesIn(folder)
   for (const name of names.filter((name) => name.endsWith('.json')).slice(0, atOnceMax)) {
     const path = join(folder, name)
-    const edit = attempt(() => UncheckedEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')))
+    const edit = tryOrUndefined(() =>
+      UncheckedEdit.parse(parseJson(readForeignText(path, { bytesMax: noteBytesMax }) ?? '')),
+    )
     const isOver = !edit || edit.at > now + limits.claimMs || edit.at < now - limits.claimMs
     rmSync(path, { recursive: true, force: true })
     if (!isOver && edit.socket === socket) found.push(edit)
@@ -69,5 +71,5 @@ function removeOlder(path: string, ms: number): void {
 }
 
 function namesIn(folder: string): string[] {
-  return attempt(() => readdirSync(folder).sort()) ?? []
+  return tryOrUndefined(() => readdirSync(folder).sort()) ?? []
 }

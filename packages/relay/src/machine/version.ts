@@ -1,7 +1,7 @@
 // The version of this package and of its build, alone in a file, so that `--version` and the daemon's greeting load nothing else.
 
 import { readFileSync } from 'node:fs'
-import { attempt } from './attempt.ts'
+import { tryOrUndefined } from './try-or-undefined.ts'
 
 export const version: string = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
 
@@ -13,6 +13,7 @@ export const versionWithBuildId: string = withBuildId(version)
 
 function withBuildId(plain: string): string {
   return (
-    attempt(() => `${plain}+${readFileSync(new URL('../../dist/build-id', import.meta.url), 'utf8').trim()}`) ?? plain
+    tryOrUndefined(() => `${plain}+${readFileSync(new URL('../../dist/build-id', import.meta.url), 'utf8').trim()}`) ??
+    plain
   )
 }

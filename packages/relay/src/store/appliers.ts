@@ -1,5 +1,5 @@
-// Types of the functions that apply facts (stored events) to rows. Each noun has one file for its rows, such as `notice-rows.ts`; evolve.ts puts the functions
-// of all nouns together.
+// Types of the functions that apply facts (stored events) to rows. Each noun has one file for its rows, such as `notice-rows.ts`; fact-applier.ts puts the
+// functions of all nouns together.
 
 import type { Entry, Fact } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, JournalEntry } from '../core/journal.ts'

@@ -1,5 +1,5 @@
 // Checks that every column of a database file holds values that we could have written. A file that may come from anybody, such as one in a backup, is checked
-// this way before it is used as a workspace. soundness.ts checks that the file's pages are whole and that values have the types of their columns, schema.ts
+// this way before it is used as a workspace. integrity.ts checks that the file's pages are whole and that values have the types of their columns, schema.ts
 // that the columns are ours.
 
 import {
@@ -8,11 +8,11 @@ import {
   ApprovalChoice,
   approvalHows,
   Claim,
-  controls,
   type Fact,
   messageKinds,
   routes,
   runStatuses,
+  workerControls,
   workerStates,
 } from '@agent-relay/sdk/protocol'
 import { factTypes, malformedField } from '../core/facts/table.ts'
@@ -74,7 +74,7 @@ const expected: Record<string, Record<string, Expected>> = {
   invocations: { input: jsonBody, output: jsonBody },
   workers: {
     ...{ command: list, args: list, worktree: object, asked: object },
-    ...{ status: wordOf(workerStates), wish: wordOf(['run', 'paused', 'gone']), control: wordOf(controls) },
+    ...{ status: wordOf(workerStates), wish: wordOf(['run', 'paused', 'gone']), control: wordOf(workerControls) },
   },
   runs: { status: wordOf(runStatuses) },
   claims: { how: wordOf(Claim.shape.how.options) },

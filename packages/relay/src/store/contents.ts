@@ -3,9 +3,9 @@
 import { statSync } from 'node:fs'
 import { daemonName } from '@agent-relay/sdk/protocol'
 import { Database } from './database.ts'
+import { busyTimeoutMs } from './integrity.ts'
 import { knownVersion } from './migrating.ts'
 import { isArchiveFile } from './pruning.ts'
-import { busyTimeoutMs } from './soundness.ts'
 
 export interface DatabaseContents {
   /** The workspace's id. Unset if the file holds no workspace yet. */

@@ -1,5 +1,5 @@
-// Makes refusals about damaged, missing or foreign database files, with the commands that repair them. The faults are detected in database.ts, soundness.ts,
-// opened-files.ts, migrating.ts and daemon/known-workspaces.ts.
+// Makes refusals about damaged, missing or foreign database files, with the commands that repair them. The faults are detected in database.ts, integrity.ts,
+// replaced-files-check.ts, migrating.ts and daemon/known-workspaces.ts.
 
 import { statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -4,7 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { attempt } from '../machine/attempt.ts'
+import { tryOrUndefined } from '../machine/try-or-undefined.ts'
 import { type Database, type Row, readDatabaseFile, type Statement } from './database.ts'
 
 /** The last entry of a journal. An empty journal has number 0. */
@@ -23,7 +23,7 @@ export interface JournalEnd {
   local: LastEntry
 }
 
-export function endFilePath(databasePath: string): string {
+export function journalEndPath(databasePath: string): string {
   return `${databasePath}.end`
 }
 
@@ -38,7 +38,7 @@ const emptyJournal: LastEntry = { seq: 0, at: 0, check: '' }
 const columns = 'seq, at, by, cause, rule'
 
 /** Writes the end file of an open database. */
-export class EndFile {
+export class JournalEndFile {
   #file: number | undefined
   readonly #id: Statement
   readonly #last: Record<'journal' | 'local', Statement>
@@ -53,7 +53,7 @@ export class EndFile {
       journal: `SELECT ${columns} FROM journal ORDER BY seq DESC LIMIT 1`,
       local: `SELECT ${columns} FROM local_journal ORDER BY seq DESC LIMIT 1`,
     })
-    const path = endFilePath(database.path)
+    const path = journalEndPath(database.path)
     const found = recordsOf(path).at(-1)
     this.#turn = found?.turn ?? 0
     this.#written = found?.end
@@ -111,17 +111,17 @@ export class EndFile {
 /** Opens the end file; undefined if it cannot be created. The database is then used without one. */
 function openedFile(path: string, isThere: boolean): number | undefined {
   const { O_RDWR, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-  return attempt(() => openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600))
+  return tryOrUndefined(() => openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW | (isThere ? 0 : O_TRUNC), 0o600))
 }
 
 /** Reads the end file of a database; undefined if there is none, or if all its records are damaged. */
 export function readEndFile(databasePath: string): JournalEnd | undefined {
-  return recordsOf(endFilePath(databasePath)).at(-1)?.end
+  return recordsOf(journalEndPath(databasePath)).at(-1)?.end
 }
 
 /** Returns the undamaged records of an end file, the older one first. */
 function recordsOf(path: string): { turn: number; end: JournalEnd }[] {
-  const text = attempt(() => readFileSync(path, 'latin1')) ?? ''
+  const text = tryOrUndefined(() => readFileSync(path, 'latin1')) ?? ''
   const records = slots.flatMap((slot) => recordOf(text.slice(slot * slotBytes, (slot + 1) * slotBytes)) ?? [])
   return records.sort((a, b) => a.turn - b.turn)
 }

@@ -1,5 +1,5 @@
 // The journal in SQLite: writes entries in order, each with the answer to its command, and reads them from a number on. An entry's body and payload are in
-// tables of their own, which evolve.ts writes.
+// tables of their own, which fact-applier.ts writes.
 
 import type { Entry } from '@agent-relay/sdk/protocol'
 import type { EntryOrigin, Journal, JournalEntry, RecordedAnswer, VoidEntry } from '../core/journal.ts'

@@ -2,9 +2,9 @@
 
 import { Database } from './database.ts'
 import { prepareDatabase } from './migrating.ts'
-import { workInThread } from './thread.ts'
+import { runAsThread } from './thread.ts'
 
-workInThread(({ path }: { path: string }) => {
+runAsThread(({ path }: { path: string }) => {
   const database = new Database(path)
   prepareDatabase(database, () => {})
   database.close()

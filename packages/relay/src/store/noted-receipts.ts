@@ -12,7 +12,7 @@ const isLater = 'offered_at IS NULL OR offered_at <= excluded.offered_at'
 const statements = {
   noted: "INSERT OR REPLACE INTO meta (name, value) VALUES ('noted', ?)",
   // If an agent moves, its former and its new home machine may both have shown it the message, and the former may report later: the later time is kept, as in
-  // evolve.ts.
+  // fact-applier.ts.
   offered: `INSERT INTO receipts (message, agent, offered_at, route) ${ofMessage} ON CONFLICT DO UPDATE
     SET offered_at = excluded.offered_at, route = excluded.route WHERE ${isLater}`,
   /** Ends the hold that a session on the agent's former home machine has on the message. */

@@ -20,7 +20,7 @@ export interface QueuedSend {
 }
 
 /** A queued send as lists show it: with a preview, without the whole body. */
-export interface QueuedHead extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
+export interface QueuedSendPreview extends Pick<QueuedSend, 'id' | 'at' | 'by'> {
   to: string | string[]
   kind?: Kind
   preview: string
@@ -87,7 +87,7 @@ export class OutboxRows {
   }
 
   /** Lists queued sends, oldest first; with `by`, only those of that sender. */
-  list(previewChars: number, by?: string): QueuedHead[] {
+  list(previewChars: number, by?: string): QueuedSendPreview[] {
     const { list, listOf } = this.#sql
     return (by === undefined ? list.all(previewChars) : listOf.all(previewChars, by)).map(head)
   }
@@ -108,7 +108,7 @@ function queued(row: Row): QueuedSend {
   return { n, id, at, by, cause, input, ...(digest === null ? {} : { digest }) }
 }
 
-function head(row: Row): QueuedHead {
+function head(row: Row): QueuedSendPreview {
   const [id, at, by, to, kind, preview] = row as [string, number, string, string, Kind | null, string]
   return { id, at, by, to: JSON.parse(to), preview, ...(kind === null ? {} : { kind }) }
 }

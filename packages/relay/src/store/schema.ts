@@ -1,5 +1,5 @@
 // Checks that a database file has our schema. A trigger or view contains SQL that runs when we write or read, so a file from somebody else must not have any
-// that is not ours. soundness.ts checks that the file's pages are undamaged.
+// that is not ours. integrity.ts checks that the file's pages are undamaged.
 
 import { RefusalError } from '../core/refusal-error.ts'
 import { Database } from './database.ts'

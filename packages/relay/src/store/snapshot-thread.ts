@@ -1,6 +1,6 @@
 // The thread in which a database is copied: see snapshot.ts.
 
 import { copyDatabase } from './snapshot.ts'
-import { workInThread } from './thread.ts'
+import { runAsThread } from './thread.ts'
 
-workInThread(({ from, to }: { from: string; to: string }) => copyDatabase(from, to))
+runAsThread(({ from, to }: { from: string; to: string }) => copyDatabase(from, to))

@@ -5,7 +5,7 @@ import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { damagedFileRefusal } from './damage.ts'
 import { Database } from './database.ts'
 import { makeShrinkable } from './free-pages.ts'
-import { busyTimeoutMs, checkSoundness } from './soundness.ts'
+import { busyTimeoutMs, checkIntegrity } from './integrity.ts'
 import { runInThread } from './thread.ts'
 
 /** SQLite's default for `wal_autocheckpoint`: a commit that finds more pages in the write-ahead log copies them into the database. */
@@ -33,7 +33,7 @@ export function copyDatabase(from: string, to: string): void {
     } finally {
       database.close()
     }
-    const found = checkSoundness(to)
+    const found = checkIntegrity(to)
     if (found !== 'ok') throw damagedFileRefusal(from, found)
   } catch (error) {
     removeCopy(to)

@@ -8,21 +8,21 @@ import { CommitTimes } from './commit-times.ts'
 import { databaseSizes } from './contents.ts'
 import { changedFileRefusal } from './damage.ts'
 import { Database, isSqliteError, isSqliteFailure, pagesOf, type Statement } from './database.ts'
-import { Evolve } from './evolve.ts'
+import { FactApplier } from './fact-applier.ts'
 import { FinishedRows } from './finished.ts'
 import { FreePages } from './free-pages.ts'
 import { History } from './history.ts'
+import { isFileWhole } from './integrity.ts'
 import { type ReadJournal, SqliteJournal } from './journal.ts'
-import { EndFile, type JournalEnd } from './journal-end.ts'
+import { type JournalEnd, JournalEndFile } from './journal-end.ts'
 import { type LocalEntry, LocalJournal } from './local-journal.ts'
 import { prepareDatabase, replaceRows, writerTimeoutMs } from './migrating.ts'
 import { NeedRows } from './need-rows.ts'
-import { OpenedFiles } from './opened-files.ts'
 import { OutboxRows } from './outbox-rows.ts'
 import { Pruning } from './pruning.ts'
 import { Queries } from './queries.ts'
+import { ReplacedFilesCheck } from './replaced-files-check.ts'
 import { copyWhileWritten } from './snapshot.ts'
-import { isFileWhole } from './soundness.ts'
 import { SpendRows } from './spend-rows.ts'
 import { TablesMirror } from './tables.ts'
 import { SqliteView } from './view.ts'
@@ -51,11 +51,11 @@ export class Store {
   readonly #database: Database
   readonly #tables: TablesMirror
   readonly #journal: SqliteJournal
-  readonly #evolve: Evolve
+  readonly #factApplier: FactApplier
   readonly #local: LocalJournal | undefined
   readonly #meta: Statement
-  readonly #files: OpenedFiles
-  readonly #end: EndFile
+  readonly #files: ReplacedFilesCheck
+  readonly #end: JournalEndFile
   #copying: Promise<void> = Promise.resolve()
 
   /**
@@ -83,14 +83,14 @@ export class Store {
     this.finished = new FinishedRows(this.#database, this.#tables, this.view)
     this.pruning = new Pruning(this.#database, this.queries)
     this.freePages = new FreePages(this.#database)
-    this.#evolve = new Evolve(this.#database, this.#tables, machine)
+    this.#factApplier = new FactApplier(this.#database, this.#tables, machine)
     if (machine !== undefined) this.#local = new LocalJournal(this.#database)
     this.#meta = this.#database.prepare('SELECT value FROM meta WHERE name = ?')
-    this.#files = new OpenedFiles(
+    this.#files = new ReplacedFilesCheck(
       [path, `${path}-wal`, ...beside],
       (file) => beside.includes(file) || isFileWhole(file),
     )
-    this.#end = new EndFile(this.#database)
+    this.#end = new JournalEndFile(this.#database)
     if (!this.#end.isBegun) this.#end.write(this.#nextEnd())
   }
 
@@ -183,7 +183,7 @@ export class Store {
   apply(entries: readonly (JournalEntry & Partial<EntryOrigin>)[]): boolean {
     for (const entry of entries) {
       if (!this.#journal.write(entry)) return false
-      this.#evolve.apply(entry)
+      this.#factApplier.apply(entry)
     }
     return true
   }
@@ -191,7 +191,7 @@ export class Store {
   /** Writes an entry as `append` does, but into the local journal, which only this machine has. */
   appendLocal(draft: EntryDraft): LocalEntry | undefined {
     const entry = this.#local?.write(draft, this.#journal.lastSeq)
-    if (entry) this.#evolve.applyLocal(entry)
+    if (entry) this.#factApplier.applyLocal(entry)
     return entry
   }
 
@@ -248,7 +248,7 @@ export class Store {
    * names.
    */
   forgetTokens(): void {
-    this.#evolve.forgetTokens()
+    this.#factApplier.forgetTokens()
   }
 
   /** Stores the payload of another machine's entry, which this machine has fetched. */
@@ -261,14 +261,14 @@ export class Store {
     this.#tables.isReplaying = true
     try {
       this.transact(() => {
-        this.#evolve.forgetAll()
+        this.#factApplier.forgetAll()
         const locals = this.#local?.entriesAfter(0)
         let local = locals?.next().value
         const read = (last?: Entry) => this.#journal.entriesForReplay(last?.seq ?? 0, rebuildChunk)
         for (const entries of pagesOf(rebuildChunk, read))
           for (const entry of entries) {
-            this.#evolve.apply(entry)
-            for (; local?.afterSeq === entry.seq; local = locals?.next().value) this.#evolve.applyLocal(local)
+            this.#factApplier.apply(entry)
+            for (; local?.afterSeq === entry.seq; local = locals?.next().value) this.#factApplier.applyLocal(local)
           }
       })
     } catch (error) {

@@ -1,5 +1,5 @@
-// A mirror in memory of the tables that are read most: all agents, and the conversations in use. Only evolve.ts changes it. A rollback undoes the changes of
-// its transaction.
+// A mirror in memory of the tables that are read most: all agents, and the conversations in use. Only fact-applier.ts changes it. A rollback undoes the changes
+// of its transaction.
 
 import { handleKey } from '../core/handles.ts'
 import type { AgentRow, HomeRow } from '../core/view.ts'

@@ -25,7 +25,7 @@ export function runInThread(script: 'snapshot-thread' | 'migrating-thread', data
 }
 
 /** Runs the work of such a script inside the thread, and tells the thread that has started it whether it succeeded. */
-export function workInThread<T>(work: (data: T) => void): void {
+export function runAsThread<T>(work: (data: T) => void): void {
   parentPort?.postMessage(refusalOf(() => work(workerData)))
 }
 

@@ -10,10 +10,10 @@ import { createServer } from 'node:net'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { programFolders } from '@agent-relay/sdk/internal/discover'
-import type { ControlName } from '@agent-relay/sdk/protocol'
+import type { WorkerControlName } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../core/view.ts'
-import { attempt } from '../machine/attempt.ts'
-import { Sequences } from '../machine/sequences.ts'
+import { KeyedQueue } from '../machine/keyed-queue.ts'
+import { tryOrUndefined } from '../machine/try-or-undefined.ts'
 import type { CliServer } from './cli-server.ts'
 import type { CompanionOptions } from './companion-server.ts'
 import { acpHarness } from './harness/acp.ts'
@@ -23,8 +23,8 @@ import {
   type Harness,
   type LaunchContext,
   mcpServerEnvironment,
+  mcpServerName,
   type ProgramCommand,
-  serverName,
 } from './harness/harness.ts'
 import { harnesses } from './harness/index.ts'
 import type { TerminalOptions } from './pty.ts'
@@ -104,7 +104,7 @@ export async function prepareLaunch(launching: LaunchOptions): Promise<PreparedL
 const acpConversationIds = /^[\x21-\x7e]{1,200}$/
 
 /** Returns the form of the conversation ids that the program makes; undefined for a program that takes an id from the relay. */
-export function conversationIdPattern(harness: Harness | undefined, control: ControlName): RegExp | undefined {
+export function conversationIdPattern(harness: Harness | undefined, control: WorkerControlName): RegExp | undefined {
   return control === 'acp' ? acpConversationIds : harness?.conversationIds
 }
 
@@ -140,13 +140,13 @@ function mcpServer(
   const listed = (values: Record<string, string>) => Object.entries(values).map(([name, value]) => ({ name, value }))
   if (mcp === 'stdio')
     return {
-      name: serverName,
+      name: mcpServerName,
       ...server,
       args: [...server.args],
       env: listed({ ...identity, ...mcpServerEnvironment }),
     }
   const headers = listed({ Authorization: `Bearer ${token}` })
-  return { type: 'http', name: serverName, url: `${url?.()}/mcp`, headers }
+  return { type: 'http', name: mcpServerName, url: `${url?.()}/mcp`, headers }
 }
 
 /** Puts our command first on PATH: a program without our tools answers with `agent-relay send`, which has to be that of this installation. */
@@ -256,7 +256,7 @@ export function workerEnvironment(env: Env, ...added: Env[]): Record<string, str
 export class HarnessSetups {
   readonly #directory: string
   /** The last run for each harness: two workers that start together must not make one CLI write its file twice at once. */
-  readonly #underWay = new Sequences()
+  readonly #underWay = new KeyedQueue()
 
   /** `directory`: the folder that records which set-ups were done. It outlives the workers, and all workspaces of a daemon share it. */
   constructor(directory: string) {
@@ -267,7 +267,7 @@ export class HarnessSetups {
   runOnce(harness: string, about: unknown, work: () => Promise<void>): Promise<void> {
     const mark = createHash('sha256').update(JSON.stringify(about)).digest('hex')
     return this.#underWay.run(harness, async () => {
-      if (attempt(() => readFileSync(join(this.#directory, harness), 'utf8')) === mark) return
+      if (tryOrUndefined(() => readFileSync(join(this.#directory, harness), 'utf8')) === mark) return
       await work()
       mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
       writeFileSync(join(this.#directory, harness), mark, { mode: 0o600 })

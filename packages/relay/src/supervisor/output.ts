@@ -2,7 +2,7 @@
 
 import { StringDecoder } from 'node:string_decoder'
 import type { Refusal } from '@agent-relay/sdk/protocol'
-import type { Sink, Watch } from '../broker/workers/worker-runtime.ts'
+import type { Watch, WatchItemSink } from '../broker/workers/worker-runtime.ts'
 import { Screen } from './screen.ts'
 
 /**
@@ -83,7 +83,7 @@ export class ProgramOutput {
     this.#drawn?.resize(cols, rows)
   }
 
-  follow(sink: Sink): Pick<Watch, 'drained' | 'stop'> {
+  follow(sink: WatchItemSink): Pick<Watch, 'drained' | 'stop'> {
     const follower = new Follower(this.#scrollback, sink)
     this.#followers.add(follower)
     // The first output is sent later, so that the answer to the call that began the watch goes first.
@@ -128,13 +128,13 @@ export class ProgramOutput {
 /** A client that follows the output at its own pace. It misses output that has left the scrollback before it is sent. */
 class Follower {
   readonly #scrollback: Scrollback
-  readonly #sink: Sink
+  readonly #sink: WatchItemSink
   readonly #decoder = new StringDecoder('utf8')
   readonly #pastEnd: number
   #at: number
   #isOver = false
 
-  constructor(scrollback: Scrollback, sink: Sink) {
+  constructor(scrollback: Scrollback, sink: WatchItemSink) {
     this.#scrollback = scrollback
     this.#sink = sink
     this.#pastEnd = scrollback.end

@@ -5,7 +5,7 @@ import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import { attempt } from '../machine/attempt.ts'
+import { tryOrUndefined } from '../machine/try-or-undefined.ts'
 
 /** A process's id with its start time: ids are reused, but both together identify one process. */
 export interface ProcessIdentity {
@@ -34,12 +34,12 @@ export async function processesWithVariable(name: string, value: string): Promis
 
 /** Whether a process of this user has the variable `NAME` in its environment; true if that cannot be read. */
 export function mayHaveVariable(pid: number, name: string): boolean {
-  return attempt(() => `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)) ?? true
+  return tryOrUndefined(() => `\0${readFileSync(`/proc/${pid}/environ`, 'latin1')}`.includes(`\0${name}=`)) ?? true
 }
 
 /** The command line of a process; empty where it cannot be read. */
 export function commandLineOf(pid: number): string[] {
-  return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')) ?? []
+  return tryOrUndefined(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')) ?? []
 }
 
 /** Returns the members of a process group whose leader has ended. The group's number is not reused while the group has a member. */

@@ -1,6 +1,6 @@
 // A terminal screen that is drawn from a program's output while somebody needs to see it: first from the stored output, then from bytes as they arrive.
 
-import { boundRepeats } from '@agent-relay/sdk/protocol'
+import { limitRepeatCounts } from '@agent-relay/sdk/protocol'
 import type { Terminal } from '@xterm/headless'
 
 /**
@@ -30,7 +30,7 @@ export class Screen {
     // Lines that have left the screen are in the scrollback; a few are kept here for readers who want more than a screen.
     // Logging is off: the library would write twenty lines into the daemon's log for every invalid byte.
     const terminal = new library.Terminal({ ...size, scrollback: 1_000, allowProposedApi: true, logLevel: 'off' })
-    boundRepeats(terminal)
+    limitRepeatCounts(terminal)
     const screen = new Screen(terminal)
     screen.#draw(past)
     terminal.write('', () => terminal.onData(answer))

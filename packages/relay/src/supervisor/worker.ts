@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
-import { type ControlName, limits } from '@agent-relay/sdk/protocol'
+import { limits, type WorkerControlName } from '@agent-relay/sdk/protocol'
 import { refusal } from '@agent-relay/sdk/protocol/refusals'
 import type { WorkerLedger, WorkerTerminal, WorktreeKeeper } from '../broker/workers/worker-runtime.ts'
 import type { WorkerRow } from '../core/view.ts'
@@ -10,7 +10,7 @@ import type { WorkerTurn } from '../core/workers.ts'
 import { resultWithin } from '../machine/within.ts'
 import { type CompanionServer, startCompanion } from './companion-server.ts'
 import { AcpControl, type AcpControlOptions } from './control/acp-control.ts'
-import { type Control, type ControlListener, isInTurn } from './control/control.ts'
+import { type ControlListener, isInTurn, type ProgramControl } from './control/control.ts'
 import { PtyControl } from './control/pty-control.ts'
 import { endProgram, exitCodeOf, exitReasonOf, reportWorkerExit, sweepWorkerProcesses } from './ending.ts'
 import type { Harness } from './harness/harness.ts'
@@ -67,7 +67,7 @@ export class SupervisedWorker {
   /** Resolves when no process of the worker is left and its exit is recorded. */
   readonly whenEnded: Promise<void>
   #resolveEnded!: () => void
-  #control: Control | undefined
+  #control: ProgramControl | undefined
   #terminal: Terminal | undefined
   #companion: CompanionServer | undefined
   #notReady: NodeJS.Timeout | undefined
@@ -121,7 +121,7 @@ export class SupervisedWorker {
     }
   }
 
-  #turnOf(control: Control): WorkerTurn {
+  #turnOf(control: ProgramControl): WorkerTurn {
     if (!control.canInterrupt) return 'unknown'
     if (!this.#scheduler.isReady) return 'starting'
     return this.#scheduler.isInTurn ? 'under way' : 'none'
@@ -218,7 +218,7 @@ export class SupervisedWorker {
     this.#notReady.unref()
   }
 
-  async #open(name: ControlName): Promise<void> {
+  async #open(name: WorkerControlName): Promise<void> {
     const { harness, directory, launchHook, socketPath, url, env, setups, openTerminal } = this.#options
     const { approvals, edits, ledger } = this.#options
     const [row, output, token] = [this.#row, this.#output, this.#token]
@@ -227,7 +227,7 @@ export class SupervisedWorker {
       isAcp: name === 'acp',
     })
     if (this.#releaseReason !== undefined) return
-    let control: Control | undefined
+    let control: ProgramControl | undefined
     const listener: ControlListener = {
       onChange: (ms) => (ms === undefined ? this.#scheduler.wake() : this.#scheduler.lookWithin(ms)),
       onExit: (exit) => control === this.#control && this.#onExit(exit),
@@ -285,7 +285,7 @@ export class SupervisedWorker {
    * Stores the id of the conversation, so that a later program can continue it. An id in an unexpected form is not stored, since it will be an
    * argument.
    */
-  #keepConversation(id: string, control: ControlName): void {
+  #keepConversation(id: string, control: WorkerControlName): void {
     const { harness, ledger } = this.#options
     if (id === this.#conversation || !conversationIdPattern(harness, control)?.test(id)) return
     this.#conversation = id

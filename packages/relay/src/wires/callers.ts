@@ -29,7 +29,7 @@ export interface ServedWorkspaces {
   defaultName(): string | undefined
 }
 
-export interface Credential {
+export interface CheckedCredential {
   dispatch: Dispatch
   door: Door
   /** The workspace key that the caller has shown, which is valid. If both `key` and `token` are unset, the relay is open to everybody. */
@@ -39,7 +39,7 @@ export interface Credential {
   owner?: string
 }
 
-export interface Principal extends Credential {
+export interface Principal extends CheckedCredential {
   /** The agent that the caller acts as: the token's agent, or the agent that the holder of the key names. */
   agent?: string
 }
@@ -80,7 +80,7 @@ export class Callers {
   }
 
   /** Finds and opens the workspace of a credential, which belongs to exactly one workspace. Without a credential, only an open relay answers. */
-  async find(credential: string | undefined, wanted?: string): Promise<Releasable<Credential>> {
+  async find(credential: string | undefined, wanted?: string): Promise<Releasable<CheckedCredential>> {
     // Without a credential, no workspace is opened, except the one of an open relay that is open to everybody.
     if (credential === undefined && !this.isOpen) throw new RefusalError('auth.required')
     const found = await this.#served.searchDuringStart(() => this.#openAndFind(credential, wanted))
@@ -88,7 +88,10 @@ export class Callers {
     return found
   }
 
-  async #openAndFind(credential: string | undefined, wanted?: string): Promise<Releasable<Credential> | undefined> {
+  async #openAndFind(
+    credential: string | undefined,
+    wanted?: string,
+  ): Promise<Releasable<CheckedCredential> | undefined> {
     const opened = await this.#served.openForCredential(credential, credential === undefined ? this.#home : wanted)
     try {
       const found = this.#findAmongOpen(credential, wanted)
@@ -104,13 +107,13 @@ export class Callers {
   }
 
   /** Finds the workspace of a credential among those that are not at rest. */
-  findOpen(credential: string | undefined, wanted?: string): Credential {
+  findOpen(credential: string | undefined, wanted?: string): CheckedCredential {
     const found = this.#findAmongOpen(credential, wanted)
     if (!found) throw new RefusalError('auth.required')
     return found
   }
 
-  #findAmongOpen(credential: string | undefined, wanted: string | undefined): Credential | undefined {
+  #findAmongOpen(credential: string | undefined, wanted: string | undefined): CheckedCredential | undefined {
     const all = this.#served.all().filter(({ workspace }) => wanted === undefined || workspace.name === wanted)
     if (credential === undefined) return this.#withoutCredential(all)
     for (const dispatch of all) {
@@ -133,7 +136,7 @@ export class Callers {
   }
 
   /** Returns the workspace that is open to everybody. Other workspaces of this daemon require their keys, whatever the request names. */
-  #withoutCredential(wanted: Dispatch[]): Credential | undefined {
+  #withoutCredential(wanted: Dispatch[]): CheckedCredential | undefined {
     const dispatch = this.isOpen ? wanted.find(({ workspace }) => workspace.name === this.#home) : undefined
     return dispatch && this.#withDoor(dispatch)
   }

@@ -4,10 +4,10 @@ import { type Call, type Envelope, isOperation, operations } from '@agent-relay/
 
 /** Whether a call may take long: a query, `inbox.take`, a pruning, or a call that asks to wait. Other calls are answered before a client could cancel them. */
 export function mayTakeLong(op: string, input: unknown): boolean {
-  return isPageCall(op) || op === 'workspace.prune' || (typeof input === 'object' && input !== null && 'wait' in input)
+  return isPagedCall(op) || op === 'workspace.prune' || (typeof input === 'object' && input !== null && 'wait' in input)
 }
 
-export function isPageCall(op: string): boolean {
+export function isPagedCall(op: string): boolean {
   return op === 'inbox.take' || (isOperation(op) && operations[op].kind === 'query')
 }
 

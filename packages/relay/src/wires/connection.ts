@@ -18,9 +18,9 @@ import {
   refusal,
 } from '@agent-relay/sdk/protocol'
 import { checkHello } from '../broker/admission.ts'
-import type { SessionService, Sink, Watch } from '../broker/call.ts'
+import type { SessionService, Watch, WatchItemSink } from '../broker/call.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
-import { callInFrame, isPageCall, mayTakeLong } from './calls.ts'
+import { callInFrame, isPagedCall, mayTakeLong } from './calls.ts'
 import {
   currentWording,
   FlatMail,
@@ -201,7 +201,7 @@ export class Connection {
   }
 
   async #call(service: SessionService, id: string, { op, input }: Call, wording = currentWording): Promise<void> {
-    const pages = isPageCall(op) ? 1 : 0
+    const pages = isPagedCall(op) ? 1 : 0
     this.#pages += pages
     this.#count(1)
     const waiting = mayTakeLong(op, input) ? { id, abort: new AbortController() } : undefined
@@ -230,7 +230,7 @@ export class Connection {
         }),
       )
     const type = op === 'inbox.follow' ? 'DELIVER' : 'EVENT'
-    const sink: Sink = {
+    const sink: WatchItemSink = {
       isReady: this.#writer.isReady,
       item: (item) => this.#write(type, id, { watch: id, item }),
       end: (refused) => {

@@ -3,7 +3,7 @@
 import { parseJson } from '@agent-relay/sdk/protocol'
 
 /** Returns the `mcp` part of a stdio pipe's HELLO; undefined for any other first line, which the connection will answer or refuse. */
-export function pipeHello(line: Uint8Array): unknown {
+export function readPipeHello(line: Uint8Array): unknown {
   const text = Buffer.from(line).toString()
   if (!text.includes('"mcp"')) return undefined
   try {
@@ -15,7 +15,7 @@ export function pipeHello(line: Uint8Array): unknown {
 }
 
 /** Collects the bytes of a connection until the first newline, or until they are longer than a line may be. */
-export class FirstLine {
+export class FirstLineReader {
   readonly #done: (line: Uint8Array, rest: Uint8Array) => void
   readonly #bytesMax: number
   #kept = Buffer.alloc(0)

@@ -11,7 +11,7 @@ import {
   type Refusal,
   type Welcome,
 } from '@agent-relay/sdk/protocol'
-import type { SessionService, Sink, Watch } from '../broker/call.ts'
+import type { SessionService, Watch, WatchItemSink } from '../broker/call.ts'
 import { markReadMax } from '../core/inbox.ts'
 
 /** Maximum number of messages that are sent to a client which has sent no frame since. Further messages wait in the inbox. */
@@ -144,7 +144,7 @@ export class FlatMail {
       this.#keep(message)
       write('DELIVER', message.id, message, () => this.#unread.add(message.id))
     }
-    const sink: Sink = {
+    const sink: WatchItemSink = {
       isReady: () => this.#unread.size < unreadMax && isReady(),
       item,
       end: (why) => write('ERROR', '-', why),

@@ -11,7 +11,7 @@ import type { InProcessLink } from './in-process.ts'
 import { defaultToolset, openMcpSession } from './mcp-session.ts'
 import { collectMetrics, type MetricFamily, metricsText, metricsType, type OwnerMetrics } from './metrics.ts'
 import { mountPage, type PageOptions } from './page.ts'
-import { type HttpEnv, isJsonType, refusalResponse, whenAnswerLeft } from './requests.ts'
+import { type HttpEnv, isJsonType, refusalResponse, whenResponseSent } from './requests.ts'
 
 export interface HttpAppOptions extends PageOptions {
   mcpLimits?: Partial<McpHttpLimits>
@@ -57,7 +57,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   const links = new Set<InProcessLink>()
   const mcp = lazily(async () => new (await import('@agent-relay/mcp/http')).McpHttp(mcpLimits))
   const identify = async (c: Context<HttpEnv>, next: Next) => {
-    c.set('left', whenAnswerLeft(c))
+    c.set('left', whenResponseSent(c))
     const { release, ...principal } = await callers.identify(c.env.incoming.headers, c.env.incoming.url ?? '/')
     // A stream continues after `next`, so the workspace is released only when the whole answer has left.
     void c.var.left.then(release)

@@ -15,7 +15,7 @@ import { RequestGuard } from './guard.ts'
 import type { HttpApp } from './http-app.ts'
 import type { OwnerMetrics } from './metrics.ts'
 import type { PageLogin } from './page-login.ts'
-import { type ConnectionLimits, farewellMs, PortConnections } from './port-connections.ts'
+import { type ConnectionLimits, closingGraceMs, PortConnections } from './port-connections.ts'
 import { Upgrades } from './upgrades.ts'
 import type { WebSocketLimits } from './websocket.ts'
 
@@ -133,7 +133,7 @@ export class HttpWire {
     const idle = setInterval(() => {
       for (const server of this.#servers) server.closeIdleConnections()
     }, 10)
-    const late = setTimeout(() => this.#connections.destroyAll(), farewellMs)
+    const late = setTimeout(() => this.#connections.destroyAll(), closingGraceMs)
     await closed
     clearInterval(idle)
     clearTimeout(late)

@@ -2,7 +2,7 @@
 // OpenTelemetry only name the collector, since they are often set for other programs.
 
 import type { Env } from '@agent-relay/sdk/internal/discover'
-import { attempt } from '../machine/attempt.ts'
+import { tryOrUndefined } from '../machine/try-or-undefined.ts'
 import { type MetricFamily, metricNamePrefix } from './metrics.ts'
 
 export interface OtlpTarget {
@@ -34,7 +34,7 @@ function headersOf(text: string): Record<string, string> {
 }
 
 function decoded(text: string): string {
-  return attempt(() => decodeURIComponent(text)) ?? text
+  return tryOrUndefined(() => decodeURIComponent(text)) ?? text
 }
 
 export interface MetricsExportOptions {
@@ -61,7 +61,9 @@ export class MetricsExport {
   async send(): Promise<void> {
     const { target, version, collect, onTrouble } = this.#options
     try {
-      const body = JSON.stringify(otlpOf(await collect(), { version, startedAt: this.#startedAt, at: Date.now() }))
+      const body = JSON.stringify(
+        otlpRequestBody(await collect(), { version, startedAt: this.#startedAt, at: Date.now() }),
+      )
       const headers = { ...target.headers, 'content-type': 'application/json' }
       const signal = AbortSignal.timeout(answerMs)
       const answer = await fetch(target.url, { method: 'POST', headers, body, signal, redirect: 'error' })
@@ -103,7 +105,7 @@ interface ExportMoment {
 }
 
 /** Returns families of metrics as a request of OTLP. */
-export function otlpOf(families: readonly MetricFamily[], moment: ExportMoment): object {
+export function otlpRequestBody(families: readonly MetricFamily[], moment: ExportMoment): object {
   const resource = attributesOf({ 'service.name': 'agent-relay', 'service.version': moment.version })
   const metrics = families.filter(({ type }) => type !== 'info').map((family) => metricOf(family, moment))
   const scopeMetrics = [{ scope: { name: 'agent-relay', version: moment.version }, metrics }]

@@ -18,7 +18,7 @@ import type { RefusalLike } from '@agent-relay/sdk/wire'
 import { z } from 'zod'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { RefusalError, toRefusal } from '../core/refusal-error.ts'
-import { JoinedWrites } from './joined-writes.ts'
+import { BatchedWrites } from './batched-writes.ts'
 import { defaultToolset, loadMcp, type McpOrigin, openMcpSession } from './mcp-session.ts'
 
 /** The HELLO of a stdio pipe. The id in `pipe` stays the same when the pipe connects again after a restart of the daemon. */
@@ -70,7 +70,7 @@ export async function servePipe(
   early: Uint8Array,
   { key, token, ...origin }: PipeOrigin = { door: 'owner' },
 ): Promise<PipeHandle> {
-  const writes = new JoinedWrites(socket)
+  const writes = new BatchedWrites(socket)
   const say = (type: 'WELCOME' | 'ERROR', payload: unknown) =>
     writes.write(encodeFrame({ v: 1, type, id: 'pipe', ts: Date.now(), payload }))
   try {
@@ -143,7 +143,7 @@ function toolsetsFor(dispatch: Dispatch, { door }: McpOrigin, hello: z.infer<typ
   return isAtWork ? `${tools ?? 'relay'},agents` : (tools ?? defaultToolset(dispatch))
 }
 
-function portOf(socket: Socket, writes: JoinedWrites): LineWriter {
+function portOf(socket: Socket, writes: BatchedWrites): LineWriter {
   return {
     write: (line, flushed) => {
       if (writes.waitingLength > unreadAnswerBytesMax) socket.destroy()

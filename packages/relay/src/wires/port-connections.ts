@@ -16,7 +16,7 @@ export interface ConnectionLimits {
 }
 
 /** How long the last bytes may take to leave after a connection was told that it ends. */
-export const farewellMs = 1_000
+export const closingGraceMs = 1_000
 
 export const connectionLimits: Readonly<ConnectionLimits> = {
   strangersMax: 64,

@@ -32,7 +32,7 @@ export function refusalResponse(refusal: Refusal): Response {
 }
 
 /** Resolves to whether the whole answer was sent. `finish`: all of it was given to the operating system. `close` without `finish`: the caller left before. */
-export function whenAnswerLeft({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
+export function whenResponseSent({ env: { outgoing } }: Context<HttpEnv>): Promise<boolean> {
   return new Promise((resolve) => {
     // The caller left before this code was loaded, so no event will follow.
     if (outgoing.destroyed) return resolve(outgoing.writableFinished)

@@ -6,11 +6,11 @@ import { dirname } from 'node:path'
 import { limits, type RefusalCode, type RefusalDetails } from '@agent-relay/sdk/protocol'
 import type { Dispatch } from '../broker/dispatch.ts'
 import { toRefusal } from '../core/refusal-error.ts'
+import { BatchedWrites } from './batched-writes.ts'
 import { Connection, type ConnectionHandler, type LineCarrier } from './connection.ts'
-import { FirstLine, pipeHello } from './first-line.ts'
-import { JoinedWrites } from './joined-writes.ts'
+import { FirstLineReader, readPipeHello } from './first-line.ts'
 import { refusePipe, servePipe } from './pipe.ts'
-import { farewellMs } from './port-connections.ts'
+import { closingGraceMs } from './port-connections.ts'
 
 /** Length of the queue of new connections: with Node's default a thousand simultaneous connects fail with EAGAIN. */
 const backlog = 4096
@@ -19,10 +19,10 @@ export const helloMs = 5_000
 /** Maximum number of connections of the owner's programs that may stay silent: some programs open a second one that they do not use. */
 const silentMax = 64
 /**
- * Time for a client of the socket to read its last bytes. Longer than `farewellMs` of the HTTP port, so that a busy local client still gets the reason. Closing
- * the whole socket waits only `farewellMs`.
+ * Time for a client of the socket to read its last bytes. Longer than `closingGraceMs` of the HTTP port, so that a busy local client still gets the reason.
+ * Closing the whole socket waits only `closingGraceMs`.
  */
-const localFarewellMs = 5_000
+const localClosingGraceMs = 5_000
 /** Interval between checks that the socket file is still there. */
 const socketFileLookMs = 1_000
 const isNamedPipe = process.platform === 'win32'
@@ -102,7 +102,7 @@ export class SocketWire {
     for (const connection of this.#open.values()) connection.close(reason, details)
     const late = setTimeout(() => {
       for (const socket of this.#open.keys()) socket.destroy()
-    }, farewellMs)
+    }, closingGraceMs)
     await Promise.all(this.#closed)
     clearTimeout(late)
   }
@@ -119,10 +119,10 @@ export class SocketWire {
     socket.on('error', () => socket.destroy())
     socket.on('close', () => this.#open.delete(socket))
     const greeted = this.#awaitHello(socket)
-    const whole = new FirstLine((line, rest) => {
+    const whole = new FirstLineReader((line, rest) => {
       greeted()
       socket.removeAllListeners('data')
-      const pipe = handler.servePipe === undefined ? undefined : pipeHello(line)
+      const pipe = handler.servePipe === undefined ? undefined : readPipeHello(line)
       if (pipe !== undefined && handler.servePipe) return this.#pipe(socket, handler.servePipe, pipe, rest)
       this.#converse(socket, handler, Buffer.concat([line, newline, rest]))
     }, limits.requestBytesMax)
@@ -196,11 +196,11 @@ class SocketCarrier implements LineCarrier {
   readonly #onStalled: () => void
   #stall: NodeJS.Timeout | undefined
   #isEnding = false
-  readonly #writes: JoinedWrites
+  readonly #writes: BatchedWrites
 
   constructor(socket: Socket, onStalled: () => void) {
     this.#socket = socket
-    this.#writes = new JoinedWrites(socket)
+    this.#writes = new BatchedWrites(socket)
     this.#onStalled = onStalled
   }
 
@@ -223,7 +223,7 @@ class SocketCarrier implements LineCarrier {
     this.#isEnding = true
     this.#writes.end()
     this.#socket.resume()
-    const farewell = setTimeout(() => this.#socket.destroy(), localFarewellMs)
+    const farewell = setTimeout(() => this.#socket.destroy(), localClosingGraceMs)
     farewell.unref()
     this.#socket.once('close', () => clearTimeout(farewell))
   }

@@ -17,10 +17,10 @@ import type { Duplex } from 'node:stream'
 import { limits, type RefusalCode, refusal } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../core/refusal-error.ts'
 import { type Callers, queryOf, type Releasable } from './callers.ts'
-import { FirstLine, pipeHello } from './first-line.ts'
+import { FirstLineReader, readPipeHello } from './first-line.ts'
 import { isOwnPage, type PageAccess, type PageLogin } from './page-login.ts'
 import { type PipeHandle, servePipe } from './pipe.ts'
-import { farewellMs, type PortConnections } from './port-connections.ts'
+import { closingGraceMs, type PortConnections } from './port-connections.ts'
 import { helloMs } from './socket.ts'
 import type { WebSocketLimits, WebSocketWire } from './websocket.ts'
 
@@ -102,7 +102,7 @@ export class Upgrades {
   close(reason: RefusalCode): void {
     for (const [socket, pipe] of this.#pipes) {
       pipe.close()
-      setTimeout(() => socket.destroy(), farewellMs).unref()
+      setTimeout(() => socket.destroy(), closingGraceMs).unref()
     }
     this.#madeWebsockets?.close(reason)
   }
@@ -131,12 +131,12 @@ export class Upgrades {
       this.#pipes.delete(socket)
     })
     const isProven = key !== undefined || token !== undefined
-    const first = new FirstLine(
+    const first = new FirstLineReader(
       (line, rest) => {
         clearTimeout(greeting)
         socket.removeAllListeners('data')
         socket.pause()
-        const hello = pipeHello(line)
+        const hello = readPipeHello(line)
         if (hello === undefined) {
           const error = refusal('frame.invalid', { why: 'HELLO with mcp comes first' })
           return void socket.end(

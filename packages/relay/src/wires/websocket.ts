@@ -12,7 +12,7 @@ import { RefusalError, toRefusal } from '../core/refusal-error.ts'
 import type { Callers } from './callers.ts'
 import { Connection, type ConnectionHandler, type LineCarrier } from './connection.ts'
 import type { PageAccess } from './page-login.ts'
-import { farewellMs, type PortConnections } from './port-connections.ts'
+import { closingGraceMs, type PortConnections } from './port-connections.ts'
 import { helloMs } from './socket.ts'
 
 const newline = Buffer.from('\n')
@@ -213,7 +213,7 @@ class WebSocketCarrier implements LineCarrier {
   end(): void {
     this.#ws.resume()
     this.#ws.close(1000)
-    const farewell = setTimeout(() => this.#ws.terminate(), farewellMs)
+    const farewell = setTimeout(() => this.#ws.terminate(), closingGraceMs)
     farewell.unref()
     this.#ws.once('close', () => clearTimeout(farewell))
   }

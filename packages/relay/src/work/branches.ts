@@ -22,7 +22,7 @@ export function makeBranch(git: Git, worktree: Worktree): Promise<void> {
 }
 
 /** Removes the worktree's branch, unless the branch has commits that are on no other branch, or somebody has checked it out. */
-export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
+export async function removeMergedBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await branchTip(git, worktree)
   const isInUse = (await listWorktrees(git, worktree.repository)).some(({ ref }) => ref === branchRef(worktree))
   if (tip === undefined || isInUse || (await countUnmergedCommits(git, worktree)) !== 0) return
@@ -30,7 +30,7 @@ export async function dropBranch(git: Git, worktree: Worktree): Promise<void> {
 }
 
 /** Removes the worktree's branch, together with commits that are on no other branch. */
-export async function discardBranch(git: Git, worktree: Worktree): Promise<void> {
+export async function forceRemoveBranch(git: Git, worktree: Worktree): Promise<void> {
   const tip = await branchTip(git, worktree)
   if (tip !== undefined) await setBranch(git, worktree, ['-d', branchRef(worktree), tip])
 }

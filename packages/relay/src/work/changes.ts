@@ -21,7 +21,7 @@ const ignoreDirtySubmodules = '--ignore-submodules=dirty'
 /** Names in the git directory that show an unfinished rebase, merge or the like, during which git keeps work outside the branch and the files. */
 const operationMarks = ['rebase-merge', 'rebase-apply', 'MERGE_HEAD', 'CHERRY_PICK_HEAD', 'REVERT_HEAD', 'BISECT_LOG']
 
-export async function changesOf(git: Git, worktree: Worktree, copied: CopiedFiles): Promise<WorktreeChanges> {
+export async function worktreeChanges(git: Git, worktree: Worktree, copied: CopiedFiles): Promise<WorktreeChanges> {
   const { path } = worktree
   const fork = await forkCommit(git, worktree)
   const [ahead = 0, behind = 0] = await aheadAndBehind(git, worktree)
@@ -148,7 +148,7 @@ const plainDiffOptions = [
 ]
 
 /** Returns all differences from the commit where the worktree forked off, committed or not; files that git does not know yet are shown whole. */
-export async function diffOf(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
+export async function worktreeDiff(git: Git, worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
   const { path } = worktree
   const own = (await git.run(path, ['rev-parse', '--absolute-git-dir'])).trimEnd()
   return withTemporaryFolder(async (scratch) => {

@@ -30,7 +30,7 @@ export interface ListedWorktree {
 const lookMs = 10_000
 
 /** Refuses a directory whose repository has files on which git would hang, such as a FIFO. */
-export async function mustNotHangGit(directory: string): Promise<void> {
+export async function refuseHangingFiles(directory: string): Promise<void> {
   const looked = await pathProbe.ask({ cwd: directory, files: [], directory, isForGit: true }, directory)
   if (!looked) throw noWorktree(directory, 'its file system, or that of its repository, does not answer')
   if (looked.unsafe)
@@ -41,7 +41,7 @@ export async function mustNotHangGit(directory: string): Promise<void> {
  * Finds the git checkout of a directory. Refuses a directory outside every checkout, a repository without a commit, and one with files on which git would hang.
  */
 export async function checkoutOf(git: Git, directory: string): Promise<CheckoutState> {
-  await mustNotHangGit(directory)
+  await refuseHangingFiles(directory)
   try {
     return await stateOf(git, directory)
   } catch (error) {
@@ -83,7 +83,7 @@ export async function pathInCheckout(git: Git, { top, head }: CheckoutState, dir
 /**
  * Refuses a repository whose own configuration names filters: without them its files would have other contents; with them, code of the repository would run.
  */
-export async function mustHaveNoFilters(git: Git, { top }: CheckoutState): Promise<void> {
+export async function refuseGitFilters(git: Git, { top }: CheckoutState): Promise<void> {
   const [name] = await git.repositoryFilters(top)
   if (name === undefined) return
   const how = 'only filters of your own configuration run (git config --global)'

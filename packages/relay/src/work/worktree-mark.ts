@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
 import { parseJson } from '@agent-relay/sdk/internal/parse-json'
 import type { Worktree } from '@agent-relay/sdk/protocol'
-import { attempt } from '../machine/attempt.ts'
+import { tryOrUndefined } from '../machine/try-or-undefined.ts'
 import { isInside } from '../machine/working-directory.ts'
 import type { CopiedFiles } from './changes.ts'
 import type { Git } from './git.ts'
@@ -75,7 +75,7 @@ export function leadsToRecord(path: string, folder: string): boolean {
 
 /** Reads one of git's small text files. A link, or anything else that is no file, counts as missing, as git cannot read it. */
 function textOf(folder: string, name: string): string | undefined {
-  return attempt(() => readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined)
+  return tryOrUndefined(() => readForeignText(join(folder, name), { within: dirname(folder) })?.trim() || undefined)
 }
 
 export function readWorktreeMark(folder: string, path: string): Partial<WorktreeMark> | undefined {

@@ -5,18 +5,18 @@
 import { lstatSync, readdirSync } from 'node:fs'
 import { basename, join, relative } from 'node:path'
 import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
-import type { EndedWorktree } from '../broker/workers/worker-runtime.ts'
+import type { WorktreeRemovalResult } from '../broker/workers/worker-runtime.ts'
 import { isInside } from '../machine/working-directory.ts'
-import { branchTip, discardBranch, dropBranch } from './branches.ts'
-import { changesOf, countUnmergedCommits, isClean, uncommittedFiles } from './changes.ts'
+import { branchTip, forceRemoveBranch, removeMergedBranch } from './branches.ts'
+import { countUnmergedCommits, isClean, uncommittedFiles, worktreeChanges } from './changes.ts'
 import type { Git } from './git.ts'
 import { continueRemovals, removeEmptyFolder, removeFolder, withFolder } from './own-files.ts'
 import {
   allSubmoduleDirectories,
   checkoutOf,
   commonGitDirectory,
-  mustNotHangGit,
   pathExists,
+  refuseHangingFiles,
   workerBranch,
 } from './repository.ts'
 import {
@@ -41,7 +41,7 @@ export interface LeftWorktree {
 type OwnWorktreeRecord = Required<WorktreeRecord>
 
 /** Removes the worktree, unless it holds work. If something is wrong with the worktree, throws before anything of it is removed. */
-export async function removeIfClean(git: Git, left: LeftWorktree): Promise<EndedWorktree> {
+export async function removeIfClean(git: Git, left: LeftWorktree): Promise<WorktreeRemovalResult> {
   const { worktree, hasRun } = left
   const own = await findOwnRecord(git, left)
   if (own === 'of another') return {}
@@ -56,27 +56,27 @@ export async function removeIfClean(git: Git, left: LeftWorktree): Promise<Ended
         throw new Error('somebody has just changed it')
     })
   }
-  await dropBranch(git, worktree)
+  await removeMergedBranch(git, worktree)
   return {}
 }
 
 /** Removes the worktree with everything in it. */
-export async function discardWorktree(git: Git, left: LeftWorktree): Promise<EndedWorktree> {
+export async function discardWorktree(git: Git, left: LeftWorktree): Promise<WorktreeRemovalResult> {
   const { worktree } = left
   const own = await findOwnRecord(git, left)
   if (own === 'of another') return {}
   if (own !== undefined) {
     await removeWorktree(git, left, own)
-    await discardBranch(git, worktree)
+    await forceRemoveBranch(git, worktree)
     return {}
   }
-  await dropBranch(git, worktree)
+  await removeMergedBranch(git, worktree)
   const isLeft = (await branchTip(git, worktree)) !== undefined
   return isLeft ? { kept: `only its branch is left. To remove the branch: git branch -D ${worktree.branch}` } : {}
 }
 
 /** Refuses a worktree whose path or branch the daemon would not give to a worker's worktree. */
-export async function mustBeInPlace(
+export async function refuseMisplacedWorktree(
   git: Git,
   { worktree, worktreesFolder: home }: Pick<LeftWorktree, 'worktree' | 'worktreesFolder'>,
 ): Promise<void> {
@@ -97,7 +97,7 @@ export async function mustBeInPlace(
  */
 async function findOwnRecord(git: Git, left: LeftWorktree): Promise<OwnWorktreeRecord | 'of another' | undefined> {
   const { worktree, worker, worktreesFolder: home } = left
-  await mustBeInPlace(git, left)
+  await refuseMisplacedWorktree(git, left)
   for (const folder of [home, join(await commonGitDirectory(git, worktree.repository), 'worktrees')])
     await continueRemovals(folder)
   const record = await findWorktreeRecord(git, worktree, worker)
@@ -116,7 +116,7 @@ async function findWork(
   git: Git,
   worktree: Worktree,
   { folder, mark }: OwnWorktreeRecord,
-): Promise<EndedWorktree | undefined> {
+): Promise<WorktreeRemovalResult | undefined> {
   const { path, repository } = worktree
   if (!pathExists(path)) {
     const head = ['rev-parse', '--verify', '--quiet', `worktrees/${basename(folder)}/HEAD^{commit}`]
@@ -125,8 +125,8 @@ async function findWork(
   }
   // In a directory without its own `.git`, git would look at the checkout around it.
   if (!leadsToRecord(path, folder)) throw brokenLinkError(worktree)
-  await mustNotHangGit(path)
-  const changes = await changesOf(git, worktree, mark.copied ?? {})
+  await refuseHangingFiles(path)
+  const changes = await worktreeChanges(git, worktree, mark.copied ?? {})
   if (!isClean(changes)) return { kept: keptText(changes), changes }
   const inside = await workInSubmodules(git, path)
   return inside === undefined ? undefined : { kept: inside, changes }

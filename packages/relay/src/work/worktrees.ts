@@ -6,30 +6,30 @@ import { isPlainDirectory, UnsafeFileError } from '@agent-relay/sdk/internal/dis
 import type { Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type {
   EndedWorker,
-  EndedWorktree,
   PlannedWorktree,
   WorktreeKeeper,
   WorktreeOptions,
+  WorktreeRemovalResult,
 } from '../broker/workers/worker-runtime.ts'
 import { RefusalError } from '../core/refusal-error.ts'
-import { Sequences } from '../machine/sequences.ts'
+import { KeyedQueue } from '../machine/keyed-queue.ts'
 import { projectConfig } from '../machine/trust.ts'
 import { isInside, realDirectory } from '../machine/working-directory.ts'
 import { makeBranch } from './branches.ts'
-import { changesOf, diffOf, uncommittedFiles } from './changes.ts'
+import { uncommittedFiles, worktreeChanges, worktreeDiff } from './changes.ts'
 import { type Env, Git, GitError } from './git.ts'
 import { createFile, makeFolder } from './own-files.ts'
 import {
   type CheckoutState,
   checkoutOf,
   listWorktrees,
-  mustHaveNoFilters,
   pathExists,
   pathInCheckout,
+  refuseGitFilters,
   workerBranch,
 } from './repository.ts'
 import { findWorktreeRecord, lockReason, writeWorktreeMark } from './worktree-mark.ts'
-import { discardWorktree, filesText, mustBeInPlace, removeIfClean } from './worktree-removal.ts'
+import { discardWorktree, filesText, refuseMisplacedWorktree, removeIfClean } from './worktree-removal.ts'
 import { addSubmodules, copyFiles, runSetup, type WorktreeSettings } from './worktree-setup.ts'
 
 /** Maximum number of worktrees that workers of one name may leave behind. */
@@ -44,7 +44,7 @@ export class Worktrees implements WorktreeKeeper {
   /** Ids of workers for which no branch could be made: a branch or worktree of that name belongs to somebody else. */
   readonly #branchless = new Set<string>()
   /** The last queued change to the worktrees of each repository, by the repository's path. */
-  readonly #changes = new Sequences()
+  readonly #changes = new KeyedQueue()
 
   constructor({ env, dataDir }: { env: Env; dataDir: string }) {
     this.#git = new Git(env)
@@ -55,7 +55,7 @@ export class Worktrees implements WorktreeKeeper {
     const git = this.#git
     const checkout = await checkoutOf(git, directory)
     const way = await pathInCheckout(git, checkout, directory)
-    await mustHaveNoFilters(git, checkout)
+    await refuseGitFilters(git, checkout)
     const { settings, note } = this.#settings(join(checkout.root, way))
     const worktree = await this.#chooseFree(checkout, name, worktreesFolderOf(checkout.root, settings))
     const dirty = await this.#countUncommitted(checkout)
@@ -84,18 +84,18 @@ export class Worktrees implements WorktreeKeeper {
     return this.#afterOthers(worktree, () => this.#add(worktree, options)).then(() => this.#setUp(worktree, options))
   }
 
-  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree> {
+  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<WorktreeRemovalResult> {
     return this.#end(worktree, by, async (git, left) =>
       this.#branchless.delete(by.worker) ? {} : removeIfClean(git, left),
     )
   }
 
-  discard(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree> {
+  discard(worktree: Worktree, by: EndedWorker): Promise<WorktreeRemovalResult> {
     return this.#end(worktree, by, discardWorktree)
   }
 
   /** Ends a worktree. After any failure the worktree stays, since it may hold work, or may not be ours. */
-  #end(worktree: Worktree, by: EndedWorker, end: typeof removeIfClean): Promise<EndedWorktree> {
+  #end(worktree: Worktree, by: EndedWorker, end: typeof removeIfClean): Promise<WorktreeRemovalResult> {
     return this.#afterOthers(worktree, async () => {
       try {
         return await end(this.#git, { worktree, ...by, worktreesFolder: this.#folderOf(worktree, by.cwd) })
@@ -107,19 +107,19 @@ export class Worktrees implements WorktreeKeeper {
 
   async changes(worktree: Worktree): Promise<WorktreeChanges | undefined> {
     if (!pathExists(join(worktree.path, '.git'))) return undefined
-    return changesOf(this.#git, worktree, (await findWorktreeRecord(this.#git, worktree))?.mark?.copied ?? {})
+    return worktreeChanges(this.#git, worktree, (await findWorktreeRecord(this.#git, worktree))?.mark?.copied ?? {})
   }
 
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }> {
     if (!pathExists(join(worktree.path, '.git'))) throw new RefusalError('worktree.unknown', { name: worktree.branch })
-    return diffOf(this.#git, worktree)
+    return worktreeDiff(this.#git, worktree)
   }
 
   async #add(worktree: Worktree, { worker, cwd, marker }: WorktreeOptions): Promise<void> {
     this.#branchless.add(worker)
     const { repository, path, branch } = worktree
     const home = this.#folderOf(worktree, cwd)
-    await mustBeInPlace(this.#git, { worktree, worktreesFolder: home })
+    await refuseMisplacedWorktree(this.#git, { worktree, worktreesFolder: home })
     await makeFolder(home)
     // A `.gitignore` in the folder of worktrees makes git ignore that folder, without a change to any file of the repository.
     if (!pathExists(join(home, '.gitignore'))) await createFile(join(home, '.gitignore'), '*\n', 0o644)

@@ -3,7 +3,7 @@
 import { type Entry, makeIds } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { CommandReply, Engine } from '../../src/broker/engine.ts'
-import { Hub } from '../../src/broker/hub.ts'
+import { EntryHub } from '../../src/broker/hub.ts'
 import { LocalEngine } from '../../src/broker/local-engine.ts'
 import { runAllSteps } from '../../src/core/steps.ts'
 import { Store } from '../../src/store/store.ts'
@@ -14,13 +14,13 @@ let now: number
 let told: Entry[][]
 let fatal: Error[]
 let troubles: Error[]
-let hub: Hub
+let hub: EntryHub
 let calls = 0
 
 function engineOn(path: string): Engine {
   store = new Store(path)
   troubles = []
-  hub = new Hub((error) => troubles.push(error))
+  hub = new EntryHub((error) => troubles.push(error))
   told = []
   fatal = []
   hub.listen((entries) => told.push(entries))

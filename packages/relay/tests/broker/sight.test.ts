@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { sized } from '../../../../test/size.ts'
 import type { CallContext } from '../../src/broker/call.ts'
 import { Events } from '../../src/broker/events.ts'
-import { Hub } from '../../src/broker/hub.ts'
+import { EntryHub } from '../../src/broker/hub.ts'
 import { LocalEngine } from '../../src/broker/local-engine.ts'
 import { LongReads } from '../../src/broker/long-reads.ts'
 import { listConversations, listMail, listMessages, listThread } from '../../src/broker/messages/history.ts'
@@ -113,7 +113,7 @@ const readers: Reader[] = [
 ]
 
 function eventsOf(world: CoreWorld) {
-  const hub = new Hub((error) => {
+  const hub = new EntryHub((error) => {
     throw error
   })
   return { hub, events: new Events({ store: world.store, hub, reads: new LongReads() }) }

@@ -12,7 +12,7 @@ import { RawConnection } from '@agent-relay/prove/harness/raw'
 import { spawn as spawnPty } from '@lydell/node-pty'
 import { until } from '../../../../test/until.ts'
 import { loginName } from '../../src/cli/connection.ts'
-import { type CommandShell, execute } from '../../src/cli/main.ts'
+import { type CommandShell, runCommandLine } from '../../src/cli/main.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { isDaemonRunning } from '../../src/daemon/inspect.ts'
 
@@ -70,7 +70,7 @@ export class World {
     const [stdout, stderr] = [new Kept(), new Kept()]
     if (columns !== undefined) Object.assign(stdout, { isTTY: true, columns })
     const shell = { stdout, stderr, cwd, env: { ...this.#env(), ...env } } as unknown as CommandShell
-    const code = await execute([process.execPath, launcher, ...args], shell)
+    const code = await runCommandLine([process.execPath, launcher, ...args], shell)
     return { code, stdout: stdout.text, stderr: withoutWaiting(stderr.text) }
   }
 

@@ -6,7 +6,13 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { shellQuote } from '@agent-relay/sdk/internal/command-words'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { asTyped, launcher, ownName, ownNameAnywhere, userShellPath } from '../../src/cli/own-name.ts'
+import {
+  ownCommandName,
+  ownNameAnywhere,
+  relayScript,
+  userShellPath,
+  withCommandsAsTyped,
+} from '../../src/cli/own-name.ts'
 
 const byPath = shellQuote(fileURLToPath(new URL('../../../../agent-relay', import.meta.url)))
 
@@ -19,19 +25,23 @@ afterEach(() => rmSync(root, { recursive: true }))
 function folder(name: string, has?: 'ours' | 'another'): string {
   const path = join(root, name)
   mkdirSync(path, { recursive: true })
-  if (has === 'ours') symlinkSync(launcher, join(path, 'agent-relay'))
+  if (has === 'ours') symlinkSync(relayScript, join(path, 'agent-relay'))
   if (has === 'another') writeFileSync(join(path, 'agent-relay'), '')
   return path
 }
 
 it('commands are shown as `agent-relay` if that is on the PATH', () => {
   const PATH = [folder('a'), folder('b', 'ours')].join(delimiter)
-  expect(ownName({ PATH }, root)).toBe('agent-relay')
+  expect(ownCommandName({ PATH }, root)).toBe('agent-relay')
 })
 
 it('commands are shown with the path of the checkout if the PATH has another program of that name first, or none', () => {
   const PATH = [folder('a', 'another'), folder('b', 'ours')].join(delimiter)
-  expect([ownName({ PATH }, root), ownName({}, root), ownNameAnywhere({})]).toEqual([byPath, byPath, byPath])
+  expect([ownCommandName({ PATH }, root), ownCommandName({}, root), ownNameAnywhere({})]).toEqual([
+    byPath,
+    byPath,
+    byPath,
+  ])
   expect(ownNameAnywhere({ PATH: folder('b') })).toBe('agent-relay')
 })
 
@@ -39,22 +49,22 @@ it('commands are shown as ./agent-relay where the link of the checkout lies, and
   const top = folder('checkout', 'ours')
   folder('checkout/node_modules/.bin', 'ours')
   const below = folder('checkout/packages/relay')
-  expect([ownName({}, top), ownName({}, below), ownName({}, root)]).toEqual([
+  expect([ownCommandName({}, top), ownCommandName({}, below), ownCommandName({}, root)]).toEqual([
     './agent-relay',
     '../../agent-relay',
     byPath,
   ])
   const stranger = folder('stranger', 'another')
-  expect(ownName({}, stranger)).toBe(byPath)
+  expect(ownCommandName({}, stranger)).toBe(byPath)
   mkdirSync(join(folder('odd'), 'agent-relay'))
-  expect(ownName({}, join(root, 'odd'))).toBe(byPath)
+  expect(ownCommandName({}, join(root, 'odd'))).toBe(byPath)
 })
 
 it('commands are shown with `npx --no --` if a project here or above depends on the package', () => {
   const own = folder('a')
   const PATH = [folder('app/node_modules/.bin', 'ours'), own, ''].join(delimiter)
   const inside = folder('app/deep/down')
-  expect([ownName({ PATH }, inside), ownName({ PATH }, root), userShellPath({ PATH })]).toEqual([
+  expect([ownCommandName({ PATH }, inside), ownCommandName({ PATH }, root), userShellPath({ PATH })]).toEqual([
     'npx --no -- agent-relay',
     byPath,
     own,
@@ -63,7 +73,7 @@ it('commands are shown with `npx --no --` if a project here or above depends on 
 
 it('commands are shown with their path if npx would run another program', () => {
   folder('app/node_modules/.bin', 'another')
-  expect(ownName({}, join(root, 'app'))).toBe(byPath)
+  expect(ownCommandName({}, join(root, 'app'))).toBe(byPath)
 })
 
 it('stands in every command of a text, and in nothing else', () => {
@@ -78,18 +88,18 @@ it('stands in every command of a text, and in nothing else', () => {
     'npx --no -- agent-relay up, ./agent-relay up, agent-relay 0.1.0 runs, -g agent-relay, @agent-relay/mcp, agent-relay-mcp serve'
   const PATH = folder('a')
   // Tests run in the checkout.
-  const own = ownName({ PATH })
+  const own = ownCommandName({ PATH })
   expect(own).toMatch(/^\.{1,2}\//)
-  expect(asTyped(text, { PATH })).toBe(text.replaceAll('agent-relay', own))
-  expect(asTyped(rest, { PATH })).toBe(rest)
-  expect(asTyped(asTyped(text, { PATH }), { PATH })).toBe(asTyped(text, { PATH }))
-  expect(asTyped(text, { PATH: folder('b', 'ours') })).toBe(text)
+  expect(withCommandsAsTyped(text, { PATH })).toBe(text.replaceAll('agent-relay', own))
+  expect(withCommandsAsTyped(rest, { PATH })).toBe(rest)
+  expect(withCommandsAsTyped(withCommandsAsTyped(text, { PATH }), { PATH })).toBe(withCommandsAsTyped(text, { PATH }))
+  expect(withCommandsAsTyped(text, { PATH: folder('b', 'ours') })).toBe(text)
 })
 
 it('repeats --as and --project in the commands that take them', () => {
   const repeated = { options: ['--as Bob', '--project shop'], commands: 'inbox|who|runs(?: [a-z]+)?' }
   const PATH = folder('a', 'ours')
-  const typed = (text: string) => asTyped(text, { PATH }, repeated)
+  const typed = (text: string) => withCommandsAsTyped(text, { PATH }, repeated)
   expect(typed('2 more: agent-relay inbox')).toBe('2 more: agent-relay inbox --as Bob --project shop')
   expect(typed('agent-relay runs payload run_1')).toBe('agent-relay runs payload run_1 --as Bob --project shop')
   expect(typed('agent-relay inbox --as Ann, or: agent-relay who --all')).toBe(

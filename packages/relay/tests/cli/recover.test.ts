@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isAlive } from '../../../../test/is-alive.ts'
 import { until } from '../../../../test/until.ts'
 import { isDaemonRunning } from '../../src/daemon/inspect.ts'
-import { endFilePath, readEndFile } from '../../src/store/journal-end.ts'
+import { journalEndPath, readEndFile } from '../../src/store/journal-end.ts'
 import { World } from './cli-world.ts'
 
 let world: World
@@ -148,6 +148,6 @@ test('the database of another workspace is not adopted: both are named', async (
     78,
     expect.stringMatching(/is the database of workspace "other" \(w_\w+\), and its own is workspace "app" \(w_\w+\)/),
   ])
-  expect(existsSync(endFilePath(databaseOf('app')))).toBe(true)
+  expect(existsSync(journalEndPath(databaseOf('app')))).toBe(true)
   expect((await world.run(['workspace', 'recover', 'nobody', '--yes'])).stderr).toMatch(/No workspace "nobody"|nobody/)
 })

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createServer } from '@agent-relay/mcp'
-import { discoverSocket, findDaemon, testFolder } from '@agent-relay/sdk/internal/discover'
+import { discoverSocket, findDaemon, testRelayFolder } from '@agent-relay/sdk/internal/discover'
 import { registerTestRelay, testRelays } from '@agent-relay/sdk/internal/test-relays'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { until } from '../../../../test/until.ts'
@@ -104,7 +104,7 @@ describe('the notes of relays for tests', () => {
     await world.serve()
     env = { ...world.env, TMPDIR: env.TMPDIR }
     const own = await findDaemon({ cwd: world.cwd, env })
-    const folder = testFolder(world.cwd, env)
+    const folder = testRelayFolder(world.cwd, env)
     mkdirSync(folder, { mode: 0o700 })
     const killed = `${Date.now()}.${dead()}.app`
     for (const name of [killed, 'no note', '1.2.no name']) writeFileSync(join(folder, name), '/nowhere/daemon.sock')
@@ -124,7 +124,7 @@ describe('the notes of relays for tests', () => {
     const own = await findDaemon({ cwd: world.cwd, env })
     const planted = world.directory('planted')
     writeFileSync(join(planted, `${Date.now()}.${process.pid}.app`), own.socketPath)
-    symlinkSync(planted, testFolder(world.cwd, env))
+    symlinkSync(planted, testRelayFolder(world.cwd, env))
     expect((await findDaemon({ cwd: world.cwd, env })).socketPath).toBe(own.socketPath)
     const { code, stderr } = await start().ended
     expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('is not a directory of yours')])

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Actor, refused } from '../../../../test/plays/play.ts'
 import { until } from '../../../../test/until.ts'
-import { SharedFile } from '../../src/machine/cluster-file.ts'
+import { SharedWorkspaceFile } from '../../src/machine/cluster-file.ts'
 import { Machine } from './machine.ts'
 import { PostgresServer } from './postgres-server.ts'
 
@@ -64,7 +64,7 @@ test('who is known comes in and reads what there is, and all goes on when the da
 
 test('one that cannot be opened without the database is opened by itself when that is back', async () => {
   await laptop.stop()
-  const file = new SharedFile(laptop.dataDir, 'team')
+  const file = new SharedWorkspaceFile(laptop.dataDir, 'team')
   const { id } = file.read() as { id: string }
   // As a crash leaves it while the workspace is taken back: only the cluster knows which of the two holds.
   file.write({ id, phase: 'leaving' })

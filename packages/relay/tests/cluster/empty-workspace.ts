@@ -1,9 +1,9 @@
 // A shared workspace without copied content.
 
-import { moveEnd, moveIn } from '../../src/cluster/postgres/moving.ts'
+import { beginMoveIn, finishMoveIn } from '../../src/cluster/postgres/moving.ts'
 import type { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 
 /** Asked again, it is the same. */
 export async function emptyWorkspace(cluster: PostgresCluster, id: string, name = id): Promise<void> {
-  if ((await moveIn(cluster, id, name)) === 'ok') await moveEnd(cluster, id, 0)
+  if ((await beginMoveIn(cluster, id, name)) === 'ok') await finishMoveIn(cluster, id, 0)
 }

@@ -7,7 +7,7 @@ import { until } from '../../../../test/until.ts'
 import { type Append, journalStart } from '../../src/cluster/cluster-journal.ts'
 import { type Client, type ServerAddress, withClient } from '../../src/cluster/postgres/connection.ts'
 import { giveWorkspace, inviteMachine, revokeMachine } from '../../src/cluster/postgres/machines.ts'
-import { moveIn } from '../../src/cluster/postgres/moving.ts'
+import { beginMoveIn } from '../../src/cluster/postgres/moving.ts'
 import { PostgresCluster } from '../../src/cluster/postgres/postgres-cluster.ts'
 import { emptyWorkspace } from './empty-workspace.ts'
 import { PostgresServer, type PostgresWorld, versions } from './postgres-server.ts'
@@ -160,7 +160,7 @@ describe.each(versions)('PostgreSQL %s', (_, programs) => {
     const { boot } = (await client.query("SELECT boot FROM relay.hello_1('x')")).rows[0]
     await client.query('BEGIN')
     await client.query("SELECT relay.move_in_1('w_new', 'new', $1)", [boot])
-    expect(await moveIn(first, 'w_other', 'new')).toBe('ok')
+    expect(await beginMoveIn(first, 'w_other', 'new')).toBe('ok')
     await hold(['BEGIN', `SELECT relay.prune_1(${boot}, '${workspace}')`])
     expect(await second.journal(workspace).append(note())).toMatchObject({ kind: 'ok' })
     await release()

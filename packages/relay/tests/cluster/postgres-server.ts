@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   admin,
-  childrenOf,
+  childProcessesOf,
   dataOf,
   endServer,
   killServer,
@@ -134,7 +134,7 @@ export class PostgresServer {
   }
 
   get #receiver(): number {
-    const pid = childrenOf(serverPid(this.folder)).find((each) =>
+    const pid = childProcessesOf(serverPid(this.folder)).find((each) =>
       readFileSync(`/proc/${each}/cmdline`, 'utf8').includes('walreceiver'),
     )
     if (pid === undefined) throw new Error('nothing is received')

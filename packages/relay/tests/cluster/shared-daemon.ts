@@ -3,7 +3,7 @@
 import { makeIds, refusal } from '@agent-relay/sdk/protocol'
 import { until } from '../../../../test/until.ts'
 import type { CommandReply } from '../../src/broker/engine.ts'
-import { Hub } from '../../src/broker/hub.ts'
+import { EntryHub } from '../../src/broker/hub.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { ClusterReachability } from '../../src/cluster/reachability.ts'
 import { Replica } from '../../src/cluster/replica.ts'
@@ -22,7 +22,7 @@ export function endAll(): void {
 export class SharedDaemon {
   readonly store: Store
   readonly engine: SharedEngine
-  readonly hub: Hub
+  readonly hub: EntryHub
   readonly calls: string[] = []
   readonly reachability: ClusterReachability
   readonly #follower: Follower
@@ -55,7 +55,7 @@ export class SharedDaemon {
     const fail = (error: Error) => {
       throw error
     }
-    this.hub = new Hub(fail)
+    this.hub = new EntryHub(fail)
     const replica = new Replica(this.store, this.hub)
     const isRemoved = (other: string) => this.removed.has(other)
     const personOf = () => this.person

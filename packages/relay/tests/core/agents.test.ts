@@ -206,7 +206,7 @@ describe('an agent is retired', () => {
   })
 
   test('it never hides a live agent whose name reads like its own', () => {
-    // What the row of the next agent but one is called once its name is free reads like this: see store/evolve.ts.
+    // What the row of the next agent but one is called once its name is free reads like this: see store/fact-applier.ts.
     const alike = `X-${names().length + 2}`
     world.cast(alike, 'X', 'bob', 'B-ob').register('person', { type: 'human', proven: true, isHolder: true })
     world.register('per-son', { isHolder: true })

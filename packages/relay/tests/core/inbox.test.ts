@@ -2,7 +2,7 @@
 
 import { limits, type Route } from '@agent-relay/sdk/protocol'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { moreCountMax, offerMs } from '../../src/core/inbox.ts'
+import { messageHoldMs, moreCountMax } from '../../src/core/inbox.ts'
 import { CoreWorld, codeOf, outcomeOf, typesOf } from './core-world.ts'
 
 let world: CoreWorld
@@ -22,7 +22,7 @@ const states: Record<string, (w: CoreWorld) => void> = {
   pushed: (w) => void w.give('inbox.offer', 'bob', { messages: [message], route: 'push' }, 's1'),
   'held too long': (w) => {
     w.take('bob', 's1')
-    w.at += offerMs
+    w.at += messageHoldMs
   },
   'held by one who vanished': (w) => {
     w.take('bob', 's1')
@@ -78,7 +78,7 @@ test('the table above names every state and every move', () => {
 
 test('a hold lasts to its last millisecond', () => {
   world.take('bob', 's1')
-  world.at += offerMs - 1
+  world.at += messageHoldMs - 1
   expect(world.take('bob', 's2').messages).toEqual([])
   world.at += 1
   expect(world.take('bob', 's2').messages).toEqual([message])

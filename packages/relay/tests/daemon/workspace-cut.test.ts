@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { databasesCheck } from '../../src/cli/commands/doctor/data-directory.ts'
 import { Daemon } from '../../src/daemon/daemon.ts'
 import { Database } from '../../src/store/database.ts'
-import { endFilePath } from '../../src/store/journal-end.ts'
+import { journalEndPath } from '../../src/store/journal-end.ts'
 
 let dataDir: string
 let daemon: Daemon | undefined
@@ -114,7 +114,7 @@ describe('an older copy of the database lies in its place', () => {
     await start()
     await expect(socketConnector(socketPathOf(dataDir, 'app'))({})).rejects.toMatchObject({ code: 'workspace.damaged' })
     // As the fix does that goes on with a copy: what was there is moved away, the end file with it.
-    rmSync(endFilePath(databaseOf('app')))
+    rmSync(journalEndPath(databaseOf('app')))
     const ada = await socketConnector(socketPathOf(dataDir, 'app'))({ name: 'ada' })
     expect(await ada.call('message.list', { conversation: '#general' }, `c${calls++}`)).toMatchObject({
       messages: [{ body: 'first' }],
@@ -131,7 +131,7 @@ describe('the database of another workspace lies in its place', () => {
     'the file alone': () => copyFileSync(databaseOf('other'), databaseOf('app')),
     'the file, and no end file': () => {
       copyFileSync(databaseOf('other'), databaseOf('app'))
-      rmSync(endFilePath(databaseOf('app')))
+      rmSync(journalEndPath(databaseOf('app')))
     },
     'the whole folder': () => {
       rmSync(join(dataDir, 'projects', 'app'), { recursive: true })

@@ -19,9 +19,9 @@ import { RefusalError } from '../../src/core/refusal-error.ts'
 import { runAllSteps } from '../../src/core/steps.ts'
 import { missingDatabaseText, repairCommands } from '../../src/store/damage.ts'
 import { Database } from '../../src/store/database.ts'
+import { checkIntegrity } from '../../src/store/integrity.ts'
 import { migrate } from '../../src/store/migrating.ts'
 import { derivedTables } from '../../src/store/migrations.ts'
-import { checkSoundness } from '../../src/store/soundness.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -212,7 +212,7 @@ describe('a version number that does not fit the tables counts as damage', () =>
     const { refusal } = refusalOf(() => new Store(path))
     expect(refusal).toMatchObject({ code: 'workspace.damaged', details: { path } })
     expect(refusal.message).toContain(`schema version is ${version}`)
-    expect(checkSoundness(path)).toMatch(version > 0 ? /^ok$/ : /schema version/)
+    expect(checkIntegrity(path)).toMatch(version > 0 ? /^ok$/ : /schema version/)
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 })

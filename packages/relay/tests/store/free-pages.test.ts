@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isWorthRepacking, repackDatabase } from '../../src/daemon/repacking.ts'
 import { Database, freeClosedFiles } from '../../src/store/database.ts'
+import { checkIntegrity } from '../../src/store/integrity.ts'
 import { copyDatabase } from '../../src/store/snapshot.ts'
-import { checkSoundness } from '../../src/store/soundness.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -74,7 +74,7 @@ test('a file gives its unused pages back a few at a time, and ends as short as a
   leaveRow(store)
   expect(keptIn(store)).toEqual([kept])
   store.close()
-  expect(checkSoundness(path)).toBe('ok')
+  expect(checkIntegrity(path)).toBe('ok')
 })
 
 /** A commit, which looks whether the files are still the same. */
@@ -125,7 +125,7 @@ test('an older file is rewritten while nobody uses it, and can shrink from then 
   const before = sizeOf(path)
   expect(await repackDatabase(path, () => true)).toBe(true)
   expect(sizeOf(path)).toBeLessThan(before / 4)
-  expect(checkSoundness(path)).toBe('ok')
+  expect(checkIntegrity(path)).toBe('ok')
   const store = new Store(path)
   expect([store.freePages.canShrink, keptIn(store)]).toEqual([true, [kept]])
   store.close()

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { checkJournalEnd, endFilePath, readEndFile } from '../../src/store/journal-end.ts'
+import { checkJournalEnd, journalEndPath, readEndFile } from '../../src/store/journal-end.ts'
 import { Store } from '../../src/store/store.ts'
 
 let directory: string
@@ -62,7 +62,7 @@ function copied(name: string): string {
 
 const slot = 512
 const turns = () => {
-  const text = readFileSync(endFilePath(path), 'latin1')
+  const text = readFileSync(journalEndPath(path), 'latin1')
   return [0, slot].map((from) => Number(/^\[1,(\d+),/.exec(text.slice(from))?.[1] ?? 0))
 }
 
@@ -92,7 +92,7 @@ test('a workspace of before there were end files begins with one when it is open
   const store = begun()
   say(store, 'm1')
   const old = copied('old.db')
-  rmSync(endFilePath(old))
+  rmSync(journalEndPath(old))
   expect(checkJournalEnd(old)).toEqual({ workspace: 'w_app', expected: undefined, gap: undefined })
   opened(old)
   expect(readEndFile(old)).toEqual(readEndFile(path))
@@ -101,10 +101,10 @@ test('a workspace of before there were end files begins with one when it is open
 test('an older end is no gap: the process was killed before it was written, or a power cut took its last writes', () => {
   const store = begun()
   say(store, 'm1')
-  const file = readFileSync(endFilePath(path))
+  const file = readFileSync(journalEndPath(path))
   say(store, 'm2', 'm3')
   const found = copied('found.db')
-  writeFileSync(endFilePath(found), file)
+  writeFileSync(journalEndPath(found), file)
   expect(checkJournalEnd(found)).toMatchObject({ expected: { journal: { seq: 2 } }, gap: undefined })
 })
 
@@ -117,7 +117,7 @@ describe('a torn end file', () => {
   test.each([0, slot])('one record is torn, at byte %i: the other one counts', (from) => {
     say(begun(), 'm1', 'm2')
     const found = copied('found.db')
-    tear(endFilePath(found), from + 20, 60)
+    tear(journalEndPath(found), from + 20, 60)
     expect(readEndFile(found)?.journal.seq).toBeGreaterThanOrEqual(2)
     expect(checkJournalEnd(found).gap).toBeUndefined()
   })
@@ -127,7 +127,7 @@ describe('a torn end file', () => {
     (how) => {
       say(begun(), 'm1', 'm2')
       const found = copied('found.db')
-      const file = endFilePath(found)
+      const file = journalEndPath(found)
       if (how === 'is empty') truncateSync(file)
       if (how === 'is full of zeros') writeFileSync(file, Buffer.alloc(2 * slot))
       if (how === 'has two torn records') for (const from of [0, slot]) tear(file, from + 50, 10)
@@ -165,12 +165,12 @@ describe('what was stored and is gone', () => {
     const store = begun()
     say(store, 'm1')
     const older = copied('older.db')
-    rmSync(endFilePath(older))
+    rmSync(journalEndPath(older))
     say(store, 'm2', 'm3')
-    copyFileSync(endFilePath(path), join(directory, 'kept'))
+    copyFileSync(journalEndPath(path), join(directory, 'kept'))
     const goneOn = opened(older)
     for (const cause of ['x1', 'x2', 'x3']) {
-      copyFileSync(join(directory, 'kept'), endFilePath(older))
+      copyFileSync(join(directory, 'kept'), journalEndPath(older))
       expect(checkJournalEnd(older).gap).toMatchObject({ expected: { seq: 4 }, found: { seq: goneOn.journal.lastSeq } })
       say(goneOn, cause)
     }
@@ -191,7 +191,7 @@ test('the database of another workspace says whose it is', () => {
   say(begun(), 'm1')
   const other = join(directory, 'other.db')
   say(begun('w_other', other), 'm1', 'm2')
-  copyFileSync(endFilePath(path), endFilePath(other))
+  copyFileSync(journalEndPath(path), journalEndPath(other))
   expect(checkJournalEnd(other)).toMatchObject({ workspace: 'w_other', expected: { workspace: 'w_app' } })
 })
 
@@ -214,7 +214,7 @@ describe('a workspace that several machines share', () => {
     const store = shared()
     const older = copied('older.db')
     store.transact(() => void store.appendLocal(draft('l2')))
-    copyFileSync(endFilePath(path), endFilePath(older))
+    copyFileSync(journalEndPath(path), journalEndPath(older))
     const seq = store.local?.lastSeq
     expect(readEndFile(path)).toMatchObject({ journal: { seq: 1 }, local: { seq } })
     expect(checkJournalEnd(older).gap).toMatchObject({
@@ -255,5 +255,5 @@ describe('a workspace that several machines share', () => {
 test('a database in memory has no end file', () => {
   const memory = opened(':memory:')
   say(memory, 'm1')
-  expect(existsSync(endFilePath(':memory:'))).toBe(false)
+  expect(existsSync(journalEndPath(':memory:'))).toBe(false)
 })

@@ -3,7 +3,7 @@
 import type { RelayClient } from '@agent-relay/sdk'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { aWhile, until } from '../../../../test/until.ts'
-import { offerMs } from '../../src/core/inbox.ts'
+import { messageHoldMs } from '../../src/core/inbox.ts'
 import { helloMs } from '../../src/wires/socket.ts'
 import { type FirstClient, FirstWorld } from './first-world.ts'
 
@@ -125,7 +125,7 @@ describe('mail', () => {
   test('comes once to a client that listens and says nothing for hours, and is not called read', async () => {
     const { id } = await bob.send('Ann', 'hello')
     await ann.got('DELIVER')
-    await world.clock.passes(3 * offerMs)
+    await world.clock.passes(3 * messageHoldMs)
     await bob.send('Ann', 'again')
     expect(await ann.got('DELIVER', 1)).toMatchObject({ content: 'again' })
     expect(ann.all('DELIVER').length).toBe(2)

@@ -42,7 +42,7 @@ export function clean(text: string): string {
 }
 
 /** Replaces invisible characters one by one, and line ends other than line feeds, for callers that escape such characters instead of removing them. */
-export function replaceUnseen(text: string, by: (character: string) => string): string {
+export function replaceInvisible(text: string, by: (character: string) => string): string {
   return plainTextPattern.test(text) ? text : text.replace(patternsOfUnseen().each, by)
 }
 

@@ -44,7 +44,7 @@ export interface HookForm {
 }
 
 /** The name of our MCP server in the settings of every CLI. */
-export const serverName = 'agent-relay'
+export const mcpServerName = 'agent-relay'
 
 /** The timeout of our hooks, in seconds, after which the CLI ends them. The model's turn waits for a hook, so a busy daemon must not hold it up. */
 export const hookTimeoutSeconds = 5
@@ -58,7 +58,7 @@ export const clis = [
     editor: true,
     worker: 'mcp',
     run: true,
-    toolPrefix: `mcp__${serverName}__`,
+    toolPrefix: `mcp__${mcpServerName}__`,
     hooks: { isBare: true, isFlat: false },
   },
   { name: 'claude-desktop', title: 'Claude Desktop', editor: true },
@@ -84,7 +84,7 @@ export const clis = [
     editor: true,
     worker: 'mcp',
     run: true,
-    toolPrefix: `mcp_${serverName}_`,
+    toolPrefix: `mcp_${mcpServerName}_`,
     hooks: { isBare: true, isFlat: false, dropsCleared: true },
   },
   {
@@ -93,7 +93,7 @@ export const clis = [
     program: 'droid',
     editor: true,
     worker: 'mcp',
-    toolPrefix: `${serverName}___`,
+    toolPrefix: `${mcpServerName}___`,
   },
   {
     name: 'opencode',
@@ -102,7 +102,7 @@ export const clis = [
     editor: true,
     worker: 'mcp',
     run: true,
-    toolPrefix: `${serverName}_`,
+    toolPrefix: `${mcpServerName}_`,
     hooks: { isBare: false, isFlat: false, isPlugin: true },
   },
   {
@@ -111,7 +111,7 @@ export const clis = [
     program: 'copilot',
     editor: true,
     worker: 'mcp',
-    toolPrefix: `${serverName}-`,
+    toolPrefix: `${mcpServerName}-`,
     hooks: { isBare: false, isFlat: true },
   },
   { name: 'qwen', title: 'Qwen Code', program: 'qwen', editor: true },
@@ -126,7 +126,7 @@ type RowWith<C extends Column> = Extract<Row, { readonly [K in C]: unknown }>
 export type CliName = Row['name']
 
 /** The names of the CLIs that have a value in the column. As the keys of a table, they make the compiler report a missing row. */
-export type NameWith<C extends Column> = RowWith<C>['name']
+export type CliNameWith<C extends Column> = RowWith<C>['name']
 
 /** Returns the CLIs that have a value in the column. */
 export function clisWith<C extends Column>(column: C): readonly RowWith<C>[] {

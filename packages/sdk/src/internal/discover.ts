@@ -47,7 +47,7 @@ export {
   projectNameRule,
   socketPathOf,
   spoolName,
-  testFolder,
+  testRelayFolder,
   workingDirectory,
 } from './paths.ts'
 export { type Env, rawSetting, setting } from './settings.ts'

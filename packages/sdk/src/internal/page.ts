@@ -13,7 +13,7 @@ export type { CallName, InputOf, OutputOf } from '../protocol/operations.ts'
 export { requestKinds } from '../protocol/requests.ts'
 export type { Run } from '../protocol/runs.ts'
 export type { Spend } from '../protocol/spend.ts'
-export { boundRepeats } from '../protocol/terminal.ts'
+export { limitRepeatCounts } from '../protocol/terminal.ts'
 export type {
   ActionEnvelope,
   ActionInfo,

@@ -183,7 +183,7 @@ export function programFolders(path: string | undefined): string[] {
  * The folder in which a relay started with `daemon start --test` records the working directory it serves. Tests with another data directory have another
  * folder.
  */
-export function testFolder(cwd: string, env: Env = process.env): string {
+export function testRelayFolder(cwd: string, env: Env = process.env): string {
   const temporary = process.platform === 'win32' ? os().tmpdir() : (absolute(env, 'TMPDIR') ?? '/tmp')
   return join(temporary, `agent-relay-test-${process.getuid?.() ?? 0}-${hash(`${dataDir(env)}\n${resolve(cwd)}`)}`)
 }

@@ -4,7 +4,7 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from './foreign-file.ts'
-import { isProjectName, testFolder } from './paths.ts'
+import { isProjectName, testRelayFolder } from './paths.ts'
 import type { Env } from './settings.ts'
 
 export interface TestRelay {
@@ -22,7 +22,7 @@ const triesMax = 5
 
 /** Lists the test relays of a working directory, the newest first. A folder that another user has made is ignored. */
 export function testRelays(cwd: string, env: Env): TestRelay[] {
-  const folder = testFolder(cwd, env)
+  const folder = testRelayFolder(cwd, env)
   if (!isOwnFolder(folder)) return []
   const names = namesIn(folder).sort().reverse()
   return names.flatMap((name) => {
@@ -48,7 +48,7 @@ export function registerTestRelay(
   cwd: string,
   env: Env,
 ): () => void {
-  const folder = testFolder(cwd, env)
+  const folder = testRelayFolder(cwd, env)
   const path = join(folder, `${Date.now()}.${process.pid}.${project}`)
   for (let tries = 1; ; tries++) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -12,7 +12,7 @@ import type { RunFact } from './facts/runs.ts'
 import type { SpendNoted } from './facts/spend.ts'
 import type { Policy } from './policy.ts'
 import type { Route } from './routes.ts'
-import type { ActionErrorCode, AgentProfile, ControlName, Message, WorkerStatus } from './words.ts'
+import type { ActionErrorCode, AgentProfile, Message, WorkerControlName, WorkerStatus } from './words.ts'
 import type { Worktree } from './worktrees.ts'
 
 /** The workspace was created: the first fact in its journal. */
@@ -218,7 +218,7 @@ export interface WorkerAsked {
   cli: string
   command?: string[]
   args?: string[]
-  control?: ControlName
+  control?: WorkerControlName
   /** The directory that the parent asked for. If the worker gets a git worktree, the worktree is made from the repository of this directory. */
   cwd: string
   worktree?: boolean

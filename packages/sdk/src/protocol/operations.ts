@@ -20,7 +20,7 @@ import { spendOperations } from './operations/spend.ts'
 import { workerOperations } from './operations/workers.ts'
 
 export type { WorkspaceStatus } from './operations/daemon.ts'
-export type { Network, OperationKind, OperationRule, Who } from './operations/rule.ts'
+export type { CallerRank, NetworkCredential, OperationKind, OperationRule } from './operations/rule.ts'
 export type { WorkspaceEntry } from './workspace-entry.ts'
 
 export const operations = {

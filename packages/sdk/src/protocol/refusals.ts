@@ -6,15 +6,15 @@ import { claimRefusals } from './refusals/claims.ts'
 import { clusterRefusals } from './refusals/cluster.ts'
 import { fileRefusals } from './refusals/files.ts'
 import type { RefusalDetails, RefusalReader } from './refusals/fixes.ts'
-import { databaseFixes, elsewhere, fixFor, notInstalledText, suggestionText } from './refusals/fixes.ts'
+import { databaseFixes, fixFor, notInstalledText, otherWorkspacesText, suggestionText } from './refusals/fixes.ts'
 import { frameRefusals } from './refusals/frames.ts'
 import {
-  absentKind,
   busyKind,
-  clashKind,
+  conflictKind,
   deniedKind,
+  notFoundKind,
   type RefusalRule,
-  unprovenKind,
+  unauthenticatedKind,
   usageKind,
 } from './refusals/kinds.ts'
 import { needRefusals } from './refusals/needs.ts'
@@ -39,11 +39,11 @@ export const refusals = {
   ...noticeRefusals,
   ...workerRefusals,
   'agent.unknown': {
-    ...absentKind,
-    text: (d) => `Agent not found: ${d.name}.${suggestionText(d.nearest, 'Did you mean')}${elsewhere(d)}`,
+    ...notFoundKind,
+    text: (d) => `Agent not found: ${d.name}.${suggestionText(d.nearest, 'Did you mean')}${otherWorkspacesText(d)}`,
   },
   'agent.name-taken': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) => `The name "${d.name}" is in use by a live session. Choose another name, or give that agent's token.`,
   },
   'agent.name-offline': {
@@ -55,13 +55,13 @@ export const refusals = {
     ...deniedKind,
     text: (d) => `"${d.name}" was retired, and its name stays reserved. Choose another name.`,
   },
-  'agent.in-use': { ...clashKind, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
+  'agent.in-use': { ...conflictKind, text: (d) => `${d.name} is still at work: ${d.why}. End that first.` },
   'agent.handle-taken': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) => `"${d.handle}" is the name or the handle of ${d.name}. Choose another.`,
   },
   'action.name-taken': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `The action "${d.name}" would appear as the tool ${d.tool}, but that name is ${d.by}. Choose another name.`,
   },
@@ -69,40 +69,43 @@ export const refusals = {
     ...usageKind,
     text: (d) => `The action "${d.name}" is too long for a tool: at most ${d.charsMax} characters. Shorten it.`,
   },
-  'action.unknown': { ...absentKind, text: (d) => `You offer no action "${d.name}".` },
-  'invocation.unknown': { ...absentKind, text: (d) => `No invocation ${d.invocation} is known to you.` },
-  'run.unknown': { ...absentKind, text: (d) => `Agent not found: ${d.run}.` },
+  'action.unknown': { ...notFoundKind, text: (d) => `You offer no action "${d.name}".` },
+  'invocation.unknown': { ...notFoundKind, text: (d) => `No invocation ${d.invocation} is known to you.` },
+  'run.unknown': { ...notFoundKind, text: (d) => `Agent not found: ${d.run}.` },
   'run.not-yours': {
     ...deniedKind,
     text: (d) => `The run ${d.run} belongs to ${d.agent} and to ${d.parent}, who asked for it. Tell them instead.`,
   },
-  'run.running': { ...clashKind, text: (d) => `The run ${d.run} has not ended.` },
+  'run.running': { ...conflictKind, text: (d) => `The run ${d.run} has not ended.` },
   'run.elsewhere': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) => `The run ${d.run} was carried out on ${d.machine}. Ask for it again there, or start another one here.`,
   },
-  'run.no-payload': { ...absentKind, text: (d) => `The run ${d.run} has handed over no payload.` },
+  'run.no-payload': { ...notFoundKind, text: (d) => `The run ${d.run} has handed over no payload.` },
   'encoding.refused': {
     ...usageKind,
     http: 406,
     text: () => 'A payload is sent compressed only. Ask with the header "Accept-Encoding: gzip".',
   },
   'channel.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d) =>
       `Channel not found: ${d.channel}. There ${Array.isArray(d.channels) && d.channels.length === 1 ? 'is' : 'are'} ` +
       `${list(d.channels)}${Number(d.more) > 0 ? ` and ${d.more} more` : ''}.`,
   },
-  'channel.exists': { ...clashKind, text: (d) => `${d.channel} exists already.` },
-  'channel.not-member': { ...clashKind, text: (d) => `You are not in ${d.channel}.` },
-  'channel.permanent': { ...clashKind, text: (d) => `Every agent is in ${d.channel}: it cannot be left or removed.` },
+  'channel.exists': { ...conflictKind, text: (d) => `${d.channel} exists already.` },
+  'channel.not-member': { ...conflictKind, text: (d) => `You are not in ${d.channel}.` },
+  'channel.permanent': {
+    ...conflictKind,
+    text: (d) => `Every agent is in ${d.channel}: it cannot be left or removed.`,
+  },
   'channel.in-use': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `${d.channel} cannot be removed: ${d.why}. Its maker can remove it while nobody else has joined it and nothing was said in it.`,
   },
   'message.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d) => {
       const pruned =
         d.archive === undefined ? '' : ` If it was pruned, the file archive/${d.archive} of the workspace has it.`
@@ -118,9 +121,9 @@ export const refusals = {
       `${d.count} messages between you and ${d.to} within a minute: this looks like a loop. ` +
       `You may go on in ${d.seconds} s; settle the matter in one message, or work on something else.`,
   },
-  'message.undelivered': { ...absentKind, text: (d) => `The message reached no one: ${list(d.failures)}` },
+  'message.undelivered': { ...notFoundKind, text: (d) => `The message reached no one: ${list(d.failures)}` },
   'wait.cycle': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `${d.to} is waiting for you already, so nobody in this circle could answer: ${list(d.circle)}. Answer first.`,
   },
@@ -132,15 +135,15 @@ export const refusals = {
       `Timeout waiting for response from ${d.to} (${d.ms} ms)${d.away ? `: ${d.away}` : ''}. The message ${d.message} is stored; its answer will come to your inbox.`,
   },
   'wait.gone': {
-    ...absentKind,
+    ...notFoundKind,
     text: ({ to, all, several, away }) =>
       several === true
         ? `${all} have been away for ${away}; it waits in their inboxes.`
         : `${to} has been away for ${away}; it waits in their inbox.`,
   },
-  'wait.cancelled': { ...clashKind, text: () => 'The caller gave up the wait. The message is stored.' },
+  'wait.cancelled': { ...conflictKind, text: () => 'The caller gave up the wait. The message is stored.' },
   'cli.unknown': { ...usageKind, text: (d) => `There is no CLI named "${d.cli}" here. There are ${list(d.clis)}.` },
-  'cli.not-installed': { ...absentKind, text: (d) => notInstalledText(`${d.program}`, `${d.install}`) },
+  'cli.not-installed': { ...notFoundKind, text: (d) => notInstalledText(`${d.program}`, `${d.install}`) },
   'directory.unknown': { ...usageKind, text: (d) => `There is no directory ${d.path}.` },
   'directory.required': { ...usageKind, text: () => 'It is not known where the program should work.' },
   'directory.private': {
@@ -154,23 +157,26 @@ export const refusals = {
   },
   'spawn.denied': { ...deniedKind, text: (d) => `No program is started: ${d.why}` },
   'workspace.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d) => `No workspace "${d.workspace}" is open here.${suggestionText(d.nearest, 'Did you mean')}`,
   },
-  'workspace.closed': { ...absentKind, text: (d) => `Workspace "${d.workspace}" is not open.` },
-  'workspace.exists': { ...clashKind, text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}` },
+  'workspace.closed': { ...notFoundKind, text: (d) => `Workspace "${d.workspace}" is not open.` },
+  'workspace.exists': {
+    ...conflictKind,
+    text: (d) => `A workspace "${d.workspace}" exists already. Its data: ${d.path}`,
+  },
   'workspace.busy': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `Workspace "${d.workspace}" is in use by ${list(d.agents)}. ` +
       `To ${d.verb ?? 'remove'} it all the same: agent-relay ${d.verb === 'reconcile' ? 'cluster' : 'workspace'} ${d.verb ?? 'remove'} ${d.workspace} --force`,
   },
   'workspace.pruning': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) => `Workspace "${d.workspace}" is being pruned already. Try again when that is done.`,
   },
   'workspace.removed': {
-    ...absentKind,
+    ...notFoundKind,
     http: 410,
     text: (d) => `Workspace "${d.workspace}" was removed by its owner.`,
   },
@@ -191,21 +197,21 @@ export const refusals = {
   // The text deliberately is the same for a missing credential, an unknown credential and an unknown workspace, so that callers without a credential learn
   // nothing.
   'auth.required': {
-    ...unprovenKind,
+    ...unauthenticatedKind,
     text: () => 'Send a valid workspace key or agent token: "Authorization: Bearer …".',
   },
   'payload.link': {
     ...deniedKind,
     text: () => 'This link is not valid, or it has expired. agent_status returns a new one.',
   },
-  'auth.revoked': { ...unprovenKind, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
+  'auth.revoked': { ...unauthenticatedKind, text: (d) => `This session has ended: ${d.why} Connect with a valid one.` },
   'page.none': {
-    ...absentKind,
+    ...notFoundKind,
     text: () =>
       'This daemon serves no page: it was started with --no-http. For a page: agent-relay daemon stop, then agent-relay daemon start',
   },
   'page.login': {
-    ...unprovenKind,
+    ...unauthenticatedKind,
     text: (d) => `To log in to this page, open a link, which works once and for five minutes. To get one: ${d.command}`,
   },
   'origin.denied': {
@@ -214,7 +220,7 @@ export const refusals = {
       `This relay does not allow ${d.header} "${d.value}". It answers at ${d.url}; ` +
       'to allow a web page: agent-relay up --allow-origin <origin>',
   },
-  'route.unknown': { ...absentKind, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
+  'route.unknown': { ...notFoundKind, text: (d) => `There is nothing at ${d.path}. There are ${list(d.routes)}.` },
   'method.unsupported': {
     ...usageKind,
     http: 405,
@@ -255,12 +261,12 @@ export const refusals = {
   },
   'input.invalid': { ...usageKind, text: (d) => `Invalid input for ${d.operation}: ${d.why}` },
   'call.reused': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `The call id ${d.id} was already used for another call (${d.operation}), so nothing was done. ` +
       'An id names one call: send a new call under a new id, and the same id only to repeat the same call.',
   },
-  'operation.unknown': { ...absentKind, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
+  'operation.unknown': { ...notFoundKind, exit: 2, text: (d) => `There is no operation "${d.operation}".` },
   'connections.full': {
     ...busyKind,
     text: (d) =>

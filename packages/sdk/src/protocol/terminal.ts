@@ -16,7 +16,7 @@ interface CountingTerminal {
   }
 }
 
-export function boundRepeats(terminal: CountingTerminal): void {
+export function limitRepeatCounts(terminal: CountingTerminal): void {
   // If a handler returns true, the terminal counts the sequence as done and does nothing.
   for (const [final, side] of Object.entries(repeated))
     terminal.parser.registerCsiHandler({ final }, ([count]) => Number(count) > terminal[side])

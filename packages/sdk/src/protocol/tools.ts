@@ -1,7 +1,7 @@
 // The names of MCP tools: the relay's own tools, and the tool names of actions.
 
 /** The names of all tools of the relay, including planned ones: no action may have one of these names, or it would hide the relay's tool. */
-export const ownTools: ReadonlySet<string> = new Set([
+export const relayToolNames: ReadonlySet<string> = new Set([
   ...['relay_send', 'relay_inbox', 'relay_who', 'relay_status', 'relay_spawn', 'relay_release'],
   ...[
     'register_agent',

@@ -116,8 +116,8 @@ export type WorkerState = (typeof workerStates)[number]
 export type WorkerStatus = Exclude<WorkerState, 'busy' | 'idle'>
 
 /** How the daemon talks to a worker's program. pty: it types into the program's terminal and reads the screen. acp: by the Agent Client Protocol. */
-export const controls = ['pty', 'acp'] as const
-export type ControlName = (typeof controls)[number]
+export const workerControls = ['pty', 'acp'] as const
+export type WorkerControlName = (typeof workerControls)[number]
 
 export const Worker = z.object({
   id: z.string(),
@@ -129,7 +129,7 @@ export const Worker = z.object({
   cwd: z.string(),
   /** The worker's own git worktree. Unset if it has none, or if the worktree was removed. */
   worktree: Worktree.optional(),
-  control: z.enum(controls),
+  control: z.enum(workerControls),
   /** The worker's state. unreachable: the worker runs on another machine, which does not answer at the moment. */
   status: z.enum([...workerStates, 'unreachable']),
   /** The machine on which the worker runs. Unset if it is this one. */

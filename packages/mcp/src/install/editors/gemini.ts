@@ -1,6 +1,6 @@
 // Gemini CLI: its settings, our entry there, and its hooks.
 
-import { hookTimeoutSeconds, serverName } from '@agent-relay/sdk/internal/clis'
+import { hookTimeoutSeconds, mcpServerName } from '@agent-relay/sdk/internal/clis'
 import { setting } from '@agent-relay/sdk/internal/discover'
 import { commandHooks } from '../command-hooks.ts'
 import type { HookedEditor } from '../editor-rule.ts'
@@ -34,7 +34,7 @@ export const gemini: HookedEditor = {
     // Gemini CLI shows a hook's name while it runs, and without one the whole command. Its limit of time is in milliseconds.
     entry: (command, matcher) => ({
       ...(matcher === undefined ? {} : { matcher }),
-      hooks: [{ name: serverName, type: 'command', command, timeout: hookTimeoutSeconds * 1000 }],
+      hooks: [{ name: mcpServerName, type: 'command', command, timeout: hookTimeoutSeconds * 1000 }],
     }),
   }),
 }

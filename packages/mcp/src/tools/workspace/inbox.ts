@@ -3,7 +3,7 @@
 import { RelayError } from '@agent-relay/sdk'
 import { limits } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
-import { bodiesBytesMax, shownMessages } from '../relay-inbox.ts'
+import { bodiesBytesMax, formatMessagesForModel } from '../relay-inbox.ts'
 import { defineEnvelopeTool } from '../tool.ts'
 
 /** Hands out unread messages. They count as read when the agent makes its next call. */
@@ -23,7 +23,7 @@ export const listInboxTool = defineEnvelopeTool({
   run: async (client, input) => {
     const unread_only = input.unread_only && input.before === undefined
     const page = await client.getInbox({ ...input, unread_only, bytesMax: bodiesBytesMax })
-    return { messages: shownMessages(page), more: page.more }
+    return { messages: formatMessagesForModel(page), more: page.more }
   },
 })
 
@@ -51,6 +51,6 @@ export const flushDeliveriesTool = defineEnvelopeTool({
   showsInbox: true,
   run: async (client) => {
     const page = await client.getInbox({ limit: limits.pageMessagesMax, bytesMax: bodiesBytesMax })
-    return { messages: shownMessages(page), more: page.more }
+    return { messages: formatMessagesForModel(page), more: page.more }
   },
 })

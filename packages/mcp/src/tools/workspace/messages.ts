@@ -6,7 +6,7 @@ import { notReachedText, unreachableText } from '@agent-relay/sdk/internal/unrea
 import { messageKinds, type OutputOf } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { parseAddress } from '../../client.ts'
-import { awayText } from '../../text.ts'
+import { absentRecipientsText } from '../../text.ts'
 import { defineEnvelopeTool } from '../tool.ts'
 
 export const sendMessageTool = defineEnvelopeTool({
@@ -38,7 +38,7 @@ function channelAddress(channel: string): string {
 }
 
 function sentAnswer({ id, to, away, unreachable, notReached, failed }: OutputOf<'message.send'>, text: string) {
-  const absent = [awayText(away), unreachableText(unreachable ?? []), notReachedText(notReached ?? [])]
+  const absent = [absentRecipientsText(away), unreachableText(unreachable ?? []), notReachedText(notReached ?? [])]
   const notes = [...absent, longBodyText(text)].flatMap((note) => note ?? [])
   return { id, to, away, unreachable, notReached, failed, note: notes.length === 0 ? undefined : notes.join(' ') }
 }

@@ -11,7 +11,7 @@ export const claimsShownMax = 20
 const nameCharactersMax = 120
 const commandCharactersMax = 200
 
-export interface MetClaims {
+export interface ConflictingClaims {
   isDenied: boolean
   /** The git command that would change the files; unset if the edit is no git command. */
   git?: string
@@ -25,7 +25,7 @@ export interface MetClaims {
  * Returns the text for an agent whose edit touches files that others have claimed. It replaces the tool's answer if the edit was denied, and goes beside it
  * otherwise.
  */
-export function editAnswerText(by: string, claims: readonly ClaimRow[], how: MetClaims): string {
+export function editAnswerText(by: string, claims: readonly ClaimRow[], how: ConflictingClaims): string {
   if (!how.isDenied) return claimNoticeText(by, claims, 'agent', how)
   const ask = askText(claims)
   if (how.git === undefined)
@@ -46,7 +46,7 @@ export function claimNoticeText(
   by: string,
   claims: readonly ClaimRow[],
   to: 'holder' | 'agent',
-  how: MetClaims,
+  how: ConflictingClaims,
 ): string {
   const files = fileNamesText(claims)
   const what = how.git === undefined ? `edit ${files}` : `run ${quotedCommand(how.git)}`

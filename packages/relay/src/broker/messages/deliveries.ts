@@ -4,9 +4,9 @@
 import { type Entry, limits, type Refusal } from '@agent-relay/sdk/protocol'
 import { directMembers } from '../../core/conversations.ts'
 import { RefusalError, toRefusal } from '../../core/refusal-error.ts'
-import type { Sink, Watch, WorkspaceParts } from '../call.ts'
+import type { Watch, WatchItemSink, WorkspaceParts } from '../call.ts'
 import type { Session } from '../sessions/session.ts'
-import { submitTake } from './inbox.ts'
+import { submitInboxTake } from './inbox.ts'
 
 const deliveryBatchMax = 64
 
@@ -22,7 +22,7 @@ export class Deliveries {
     parts.sessions.onChange((agent) => this.#wake(this.#byAgent.get(agent)))
   }
 
-  follow(session: Session, since: number | undefined, sink: Sink): Watch {
+  follow(session: Session, since: number | undefined, sink: WatchItemSink): Watch {
     const { store, clock, sessions } = this.#parts
     const agent = session.agent as string
     const hold = sessions.openHold(session)
@@ -91,12 +91,12 @@ interface FollowedInbox {
 class InboxFollower {
   readonly #parts: WorkspaceParts
   readonly #inbox: FollowedInbox
-  readonly #sink: Sink
+  readonly #sink: WatchItemSink
   readonly #stopped = new AbortController()
   #isTaking = false
   #mustTakeAgain = false
 
-  constructor(parts: WorkspaceParts, whom: FollowedInbox, sink: Sink) {
+  constructor(parts: WorkspaceParts, whom: FollowedInbox, sink: WatchItemSink) {
     this.#parts = parts
     this.#inbox = whom
     this.#sink = sink
@@ -123,7 +123,7 @@ class InboxFollower {
       this.#mustTakeAgain = false
       const input = { route: 'deliver', limit: deliveryBatchMax, uncounted: true, after: since } as const
       const submission = { rule: 'inbox.take', input, by: agent, cause: ids('d'), session: this.#inbox.hold } as const
-      const reply = await submitTake(this.#parts, submission, this.#stopped.signal)
+      const reply = await submitInboxTake(this.#parts, submission, this.#stopped.signal)
       // On a full disk the messages wait for the next attempt. An error that no retry can fix, such as a damaged file, ends this watch.
       if ('refusal' in reply && !reply.refusal.retry) throw new RefusalError(reply.refusal)
       if ('refusal' in reply || !this.#isRunning) break

@@ -11,7 +11,7 @@ import {
 } from '@agent-relay/sdk/protocol'
 import { refuseUnknownChannel } from '../../core/channels.ts'
 import { addressOf, directMembers, isChannel } from '../../core/conversations.ts'
-import { homeElsewhere } from '../../core/homes.ts'
+import { homeOnOtherMachine } from '../../core/homes.ts'
 import { isHeldBySession, pickPage } from '../../core/inbox.ts'
 import { findOpenQuestions } from '../../core/open-questions.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
@@ -22,7 +22,7 @@ import { unreadCountMax } from '../../store/queries.ts'
 import type { CallContext, WorkspaceCore } from '../call.ts'
 import { ReadTimeBudget, type ReadTimeLimit } from '../long-reads.ts'
 import { type CallScope, mayWriteToOtherWorkspaces, workspacesToSearch } from '../presence/other-workspaces.ts'
-import type { Waits } from '../presence/waits.ts'
+import type { ReplyWaits } from '../presence/reply-waits.ts'
 
 const [conversationsDefault, historyDefault, mailDefault] = [200, 100, 50]
 
@@ -117,7 +117,7 @@ export function* listMail(
 
 /** Lists the questions that others have asked this agent and that are still open, as the agent's brief (its summary after a loss of memory) counts them. */
 export function* listOwedAnswers(
-  { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: Waits }>,
+  { workspace: { store, waits } }: CallScope<WorkspaceCore & { waits: ReplyWaits }>,
   { by }: CallContext,
   { limit = mailDefault }: ParsedInputOf<'inbox.owed'>,
 ): Steps<OutputOf<'inbox.owed'>> {
@@ -185,7 +185,7 @@ function* ownReceipts(workspace: WorkspaceCore, head: MessageHead): Steps<Receip
   const { store, sessions } = workspace
   const receipts = yield* receiptsIn(workspace, head)
   const told = receipts.map((receipt) => {
-    const machine = homeElsewhere(store.view, sessions, receipt.agent)?.machine
+    const machine = homeOnOtherMachine(store.view, sessions, receipt.agent)?.machine
     return machine === undefined ? receipt : { ...receipt, machine }
   })
   return { message: head.id, receipts: told }

@@ -8,7 +8,7 @@ import { type CallContext, causeOf, type WorkspaceParts } from '../call.ts'
 import { acceptedReplyOrThrow } from '../commands.ts'
 import type { CommandReply, Submission } from '../engine.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
-import type { Waits } from '../presence/waits.ts'
+import type { ReplyWaits } from '../presence/reply-waits.ts'
 
 type Input = ParsedInputOf<'inbox.take'>
 type TakeAnswer = OutputOf<'inbox.take'>
@@ -17,11 +17,11 @@ const noMessages: TakeAnswer = { messages: [], more: 0 }
 
 export class Inboxes {
   readonly #parts: WorkspaceParts
-  readonly #waits: Waits
+  readonly #waits: ReplyWaits
   /** The newest waiting call `inbox.take` of each agent. */
   readonly #waiting = new Map<string, AbortController>()
 
-  constructor(parts: WorkspaceParts, waits: Waits) {
+  constructor(parts: WorkspaceParts, waits: ReplyWaits) {
     this.#parts = parts
     this.#waits = waits
   }
@@ -44,7 +44,7 @@ export class Inboxes {
     if (asked.route === 'hook' && asked.again) this.#parts.sessions.takeReceivedMessages(session)
     const input: TakeInput = session.standing.kind === 'model' ? { ...asked, route: asked.route ?? 'tool' } : asked
     const submission = { rule: 'inbox.take', input, by, ...causeOf({ ...asking, id }), session: session.id } as const
-    const reply = acceptedReplyOrThrow(await submitTake(this.#parts, submission, abandoned))
+    const reply = acceptedReplyOrThrow(await submitInboxTake(this.#parts, submission, abandoned))
     const { messages: ids, more, shown = [] } = reply.outcome as { messages: string[]; more: number; shown?: string[] }
     const isHook = input.route === 'hook'
     const found: InboxMessage[] = reply.found
@@ -125,7 +125,7 @@ function watchForMessage(
 }
 
 /** Takes messages from an inbox. Rejects once `abandoned`; no message is handed out then. */
-export async function submitTake(
+export async function submitInboxTake(
   { store, engine, sessions, clock, reads }: Pick<WorkspaceParts, 'store' | 'engine' | 'sessions' | 'clock' | 'reads'>,
   submission: Submission<'inbox.take'>,
   abandoned: AbortSignal,
@@ -146,7 +146,7 @@ export async function submitTake(
  * Marks messages as read. A long thread takes several commands. The last one has the call's id, and its answer counts all messages, so that a repeated call
  * gets the same count.
  */
-export async function submitRead(
+export async function submitMarkRead(
   {
     store,
     engine,

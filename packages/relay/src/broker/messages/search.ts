@@ -10,7 +10,7 @@ import { SearchIndex } from '../../store/search.ts'
 import { conversationMark, queryWithMarks, searchQueriesOf, senderMark } from '../../store/search-query.ts'
 import type { Store } from '../../store/store.ts'
 import type { Engine } from '../engine.ts'
-import type { Hub } from '../hub.ts'
+import type { EntryHub } from '../hub.ts'
 import type { LongReads, ReadTimeLimit } from '../long-reads.ts'
 
 /** Pause before the search index is filled, until a burst of messages has passed: an index that lags half a second harms nobody. */
@@ -36,7 +36,7 @@ interface SearchRange {
 interface MessageSearchOptions {
   store: Store
   engine: Engine
-  hub: Hub
+  hub: EntryHub
   reads: LongReads
   path: string
   /** The number of journal entries in one part of the index; unset for the default. */

@@ -23,13 +23,13 @@ import {
   unreachableMachineOf,
 } from '../presence/availability.ts'
 import { type CallScope, reachableWorkspaces, suggestWorkspaces } from '../presence/other-workspaces.ts'
-import type { AwaitedReply, Wait, WaitLimits, Waits } from '../presence/waits.ts'
+import type { AwaitedReply, ReplyWait, ReplyWaitLimits, ReplyWaits } from '../presence/reply-waits.ts'
 import { assertMayWriteTo, awaitedReplyFrom, resolveAddress, sendToWorkspaces, workspaceAddress } from './addresses.ts'
 import type { Outbox } from './outbox.ts'
 
 type Output = OutputOf<'message.send'>
 
-type SendingWorkspace = WorkspaceCore & ReachableWorkspace & { waits: Waits; outbox: Outbox }
+type SendingWorkspace = WorkspaceCore & ReachableWorkspace & { waits: ReplyWaits; outbox: Outbox }
 type SendScope = CallScope<SendingWorkspace>
 
 /** Maximum number of messages between two models in a minute, to stop two that answer each other without end. People and programs have no such limit. */
@@ -97,9 +97,9 @@ export async function sendOrQueue(
 async function watchAbsence(
   workspace: SendingWorkspace,
   neighbours: SendScope['neighbours'],
-  { by, on }: Wait,
+  { by, on }: ReplyWait,
   { conversation, afterN }: AwaitedReply,
-): Promise<WaitLimits['absence']> {
+): Promise<ReplyWaitLimits['absence']> {
   const address = on === undefined ? undefined : workspaceAddress(on)
   if (!address) {
     const { queries } = workspace.store
@@ -177,7 +177,7 @@ function absentRecipients(
 /**
  * Lists the recipients that are absent at the end of a wait for a reply. Those of a channel or another workspace are listed only if nobody there could answer.
  */
-function awayNow(workspace: SendingWorkspace, to: string | string[], absence: WaitLimits['absence']): string[] {
+function awayNow(workspace: SendingWorkspace, to: string | string[], absence: ReplyWaitLimits['absence']): string[] {
   if (workspaceAddress(to)) return absence() ? [to as string] : []
   const named = absentRecipients(workspace, to).away
   return named.length > 0 ? named : (absence()?.names ?? [])

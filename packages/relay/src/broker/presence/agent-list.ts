@@ -15,11 +15,11 @@ import { WholeTextBudget } from '../whole-text-budget.ts'
 import { type ReachableWorkspace, statusOf, unreachableMachineOf, type WorkerStates } from './availability.ts'
 import { agentsInOtherWorkspaces, type CallScope, connectedAgentsIn } from './other-workspaces.ts'
 import { messagesToEverybodySince } from './provisional-names.ts'
-import type { Waits } from './waits.ts'
+import type { ReplyWaits } from './reply-waits.ts'
 
 type AgentListWorkspace = WorkspaceCore &
   ReachableWorkspace & {
-    waits: Waits
+    waits: ReplyWaits
     workers: WorkerStates
     approvals: { blockedOf(reader: Reader, agent: string): Agent['blocked'] }
   }

@@ -1,9 +1,9 @@
-// Tells whether an agent can answer: its status, how long it has been away, and why it cannot be reached. waking/reach.ts decides the route of a message to an
-// agent.
+// Tells whether an agent can answer: its status, how long it has been away, and why it cannot be reached. waking/agent-reachability.ts decides the route of a
+// message to an agent.
 
 import type { Agent, NotReached, ReachName, Unreachable } from '@agent-relay/sdk/protocol'
 import { isNameInUse } from '../../core/agents.ts'
-import { homeElsewhere } from '../../core/homes.ts'
+import { homeOnOtherMachine } from '../../core/homes.ts'
 import type { ObservedState } from '../../core/notices.ts'
 import type { WorkspaceCore } from '../call.ts'
 import type { ClockReadings } from '../sessions/session.ts'
@@ -89,7 +89,7 @@ export function unreachableMachineOf(
   agent: string,
 ): UnreachableMachine | undefined {
   if (sessions.isLive(agent)) return undefined
-  const home = homeElsewhere(store.view, sessions, agent)
+  const home = homeOnOtherMachine(store.view, sessions, agent)
   return home && otherMachines.unreachable(home.machine)
 }
 

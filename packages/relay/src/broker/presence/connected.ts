@@ -2,7 +2,7 @@
 // agent's latest state, and a slow reader misses the states in between.
 
 import { daemonName, type EventOf } from '@agent-relay/sdk/protocol'
-import type { Sink, Watch } from '../call.ts'
+import type { Watch, WatchItemSink } from '../call.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 
 const sessionEvent = 'session.event'
@@ -25,8 +25,8 @@ export function wantsSessionEvents(types: readonly string[] | undefined): boolea
 export function withSessionEvents(
   sessions: Sessions,
   now: () => number,
-  sink: Sink,
-  follow: (sink: Sink) => Watch,
+  sink: WatchItemSink,
+  follow: (sink: WatchItemSink) => Watch,
 ): Watch {
   const beside = followSessions(sessions, now, sink)
   const watch = follow({
@@ -44,7 +44,7 @@ export function withSessionEvents(
   return { seq: watch.seq, drained: both('drained'), stop: both('stop') }
 }
 
-function followSessions(sessions: Sessions, now: () => number, sink: Sink): Pick<Watch, 'drained' | 'stop'> {
+function followSessions(sessions: Sessions, now: () => number, sink: WatchItemSink): Pick<Watch, 'drained' | 'stop'> {
   const told = new Set(connectedNames(sessions))
   const changed = new Set<string>()
   let isStopped = false

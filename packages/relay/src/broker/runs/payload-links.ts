@@ -3,7 +3,7 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Clock, isDeadlineAhead } from '../../machine/clock.ts'
-import type { Hub } from '../hub.ts'
+import type { EntryHub } from '../hub.ts'
 
 const linkMs = 10 * 60_000
 
@@ -17,7 +17,7 @@ export class PayloadLinks {
   /** The secret that signs links. It is only in memory, so every link ends with the daemon, or when the workspace is closed because nobody is connected. */
   #secret = randomBytes(32)
 
-  constructor(clock: Clock, hub: Hub) {
+  constructor(clock: Clock, hub: EntryHub) {
     this.#clock = clock
     // A revoked key or token ends every payload link. Callers with valid credentials ask for a new link.
     hub.listen((entries) => {

@@ -25,10 +25,10 @@ export type CallerIdentity =
   | { why: string; isOutside?: boolean }
 
 /** The process that a connection claims to be, with its proof. */
-export type ProcessClaim = Pick<Session, 'process' | 'ticket'>
+export type ProcessProof = Pick<Session, 'process' | 'ticket'>
 
 export async function identifyProcess(
-  { process: pid, ticket }: ProcessClaim,
+  { process: pid, ticket }: ProcessProof,
   agents: AgentProcesses,
 ): Promise<CallerIdentity> {
   if (pid === undefined) return { why: 'the calling program does not say which process it is' }

@@ -3,7 +3,7 @@
 import type { Entry } from '@agent-relay/sdk/protocol'
 import { RefusalError } from '../../core/refusal-error.ts'
 import type { Store } from '../../store/store.ts'
-import type { Hub } from '../hub.ts'
+import type { EntryHub } from '../hub.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -11,7 +11,7 @@ import type { Sessions } from './sessions.ts'
  * Ends sessions at each revocation. Listens for committed facts instead of being called by the operation, since a revocation on another machine arrives only as
  * facts.
  */
-export function endRevokedSessions(store: Store, sessions: Sessions, hub: Hub): void {
+export function endRevokedSessions(store: Store, sessions: Sessions, hub: EntryHub): void {
   hub.listen((entries) => {
     if (!entries.some(isRevocation)) return
     for (const session of sessions.all()) {

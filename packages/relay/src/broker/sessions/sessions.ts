@@ -5,7 +5,7 @@ import type { Agent, Ids, MailTools } from '@agent-relay/sdk/protocol'
 import type { RefusalError } from '../../core/refusal-error.ts'
 import type { World } from '../../core/world.ts'
 import type { Clock } from '../../machine/clock.ts'
-import { Sequences } from '../../machine/sequences.ts'
+import { KeyedQueue } from '../../machine/keyed-queue.ts'
 import { notifyEach } from '../hub.ts'
 import { idOnMachine } from '../sharing.ts'
 import { hashSecret, newSecret } from './credentials.ts'
@@ -27,7 +27,7 @@ export class Sessions implements World {
   /** The name of the person whose daemon this is; undefined if it belongs to no person. */
   readonly person: string | undefined
   /** Registrations under way, by the family of the name (`Ada`, `Ada-2`, …). */
-  readonly registrations = new Sequences()
+  readonly registrations = new KeyedQueue()
   readonly #clock: Clock
   readonly #ids: Ids
   readonly #onTrouble: (error: Error) => void
@@ -253,7 +253,7 @@ export class Sessions implements World {
    * Opens a hold (a reservation of messages) for a part of a session, such as one watch. Messages that this part is handed are hidden from the agent's other
    * sessions until it ends.
    */
-  openHold(session: Session): HoldHandle {
+  openHold(session: Session): MessageHold {
     const id = this.#ids('h')
     this.#holds.set(id, session)
     const release = () => {
@@ -351,7 +351,7 @@ export interface ProgramState {
   isOnlyWay?: boolean
 }
 
-export interface HoldHandle {
+export interface MessageHold {
   readonly id: string
   /** Ends the hold, and tells the agent's other sessions that its messages can be taken. */
   release(): void

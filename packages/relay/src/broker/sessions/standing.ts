@@ -1,6 +1,6 @@
 // Standing: a session's rights, decided here when the session opens and never changed afterwards. admission.ts decides which agent the session acts as.
 
-import { type ActionRegistered, daemonName, type Network, type Who } from '@agent-relay/sdk/protocol'
+import { type ActionRegistered, type CallerRank, daemonName, type NetworkCredential } from '@agent-relay/sdk/protocol'
 
 /**
  * The way by which a session came in. `owner`: the data directory's own socket, or the daemon itself. `network`: a port that asks for a key or a token. `open`:
@@ -86,7 +86,7 @@ function frozen(standing: Standing): Standing {
 }
 
 /** Whether the session has shown enough for an operation over the network. workers/spawning.ts decides whether it may start programs. */
-export function hasCredentialFor({ door, hasKey }: Standing, network: Network): boolean {
+export function hasCredentialFor({ door, hasKey }: Standing, network: NetworkCredential): boolean {
   if (network === 'never') return false
   if (network === 'lift' || door === 'owner' || hasKey) return true
   if (door === 'lift') return false
@@ -95,7 +95,7 @@ export function hasCredentialFor({ door, hasKey }: Standing, network: Network): 
 }
 
 /** Whether the session's rank suffices for what the operation's field `who` requires. */
-export function hasRankFor({ rank }: Standing, who: Who): boolean {
+export function hasRankFor({ rank }: Standing, who: CallerRank): boolean {
   return who !== 'holder' || rank === 'holder'
 }
 

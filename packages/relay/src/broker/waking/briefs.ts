@@ -6,7 +6,7 @@ import { composeBrief } from '../../core/brief.ts'
 import type { CallContext, WorkspaceParts } from '../call.ts'
 import { submitCall } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
-import type { Waits } from '../presence/waits.ts'
+import type { ReplyWaits } from '../presence/reply-waits.ts'
 import { mailToolsOf } from '../sessions/session.ts'
 
 /** Time in which an agent gets at most one brief: a CLI may run our hook twice at one event, from two of its configuration files. */
@@ -15,12 +15,12 @@ const noBrief = { text: '' }
 
 export class Briefs {
   readonly #parts: WorkspaceParts
-  readonly #waits: Waits
+  readonly #waits: ReplyWaits
   /** The time of each agent's last brief. */
   readonly #briefedAt = new Map<string, number>()
   readonly #due = new Map<string, AgentBriefed['after']>()
 
-  constructor(parts: WorkspaceParts, waits: Waits) {
+  constructor(parts: WorkspaceParts, waits: ReplyWaits) {
     this.#parts = parts
     this.#waits = waits
   }

@@ -2,18 +2,18 @@
 // by the rule that decides all takes, so that two routes that look at the same moment never both show it. A route that fails gives the message back.
 
 import type { InboxMessage, Route } from '@agent-relay/sdk/protocol'
-import { offerMs, pickMessages } from '../../core/inbox.ts'
+import { messageHoldMs, pickMessages } from '../../core/inbox.ts'
 import { RefusalError } from '../../core/refusal-error.ts'
 import { type Alarm, hasPassed } from '../../machine/clock.ts'
 import type { WorkspaceParts } from '../call.ts'
 import { acceptedReplyOrThrow } from '../commands.ts'
 import { ReadTimeBudget } from '../long-reads.ts'
 import type { Session } from '../sessions/session.ts'
-import type { HoldHandle } from '../sessions/sessions.ts'
+import type { MessageHold } from '../sessions/sessions.ts'
 import type { HeldMail, MailLimits } from './user-session-runtime.ts'
 
-/** Interval at which a hold on messages is renewed. A hold ends after `offerMs`, but a dialog on the screen may delay the messages for longer. */
-const renewalMs = offerMs / 2
+/** Interval at which a hold on messages is renewed. A hold ends after `messageHoldMs`, but a dialog on the screen may delay the messages for longer. */
+const renewalMs = messageHoldMs / 2
 
 /**
  * Holds (reserves) the agent's waiting messages. Undefined if it was shown all of them already. `young`: the waiting messages are so new that a hook may still
@@ -55,7 +55,7 @@ interface HeldMailParts {
   parts: WorkspaceParts
   session: Session
   by: string
-  hold: HoldHandle
+  hold: MessageHold
 }
 
 class HeldMessages implements HeldMail {

@@ -2,7 +2,7 @@
 // core/notices.ts decides about both. Each machine serves the askers that live on it.
 
 import type { Entry, OutputOf, ParsedInputOf } from '@agent-relay/sdk/protocol'
-import { homeElsewhere } from '../../core/homes.ts'
+import { homeOnOtherMachine } from '../../core/homes.ts'
 import { noticeNewsText, type ObservedState } from '../../core/notices.ts'
 import type { NoticeRow } from '../../core/view.ts'
 import type { Alarm } from '../../machine/clock.ts'
@@ -34,7 +34,7 @@ export class Notices {
   load(): void {
     const { store, sessions } = this.#parts
     if (this.#isClosed) return
-    this.#awaited = store.view.notices.all().filter(({ asker }) => !homeElsewhere(store.view, sessions, asker))
+    this.#awaited = store.view.notices.all().filter(({ asker }) => !homeOnOtherMachine(store.view, sessions, asker))
     this.#check()
     this.#scheduleCheck()
   }

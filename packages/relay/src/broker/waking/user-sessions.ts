@@ -6,15 +6,15 @@ import type { WorkspaceParts } from '../call.ts'
 import type { WorkerStates } from '../presence/availability.ts'
 import type { Session } from '../sessions/session.ts'
 import type { ProgramState } from '../sessions/sessions.ts'
+import type { AgentReachability } from './agent-reachability.ts'
 import type { Briefs } from './briefs.ts'
 import { holdMail } from './held-mail.ts'
-import type { Reach } from './reach.ts'
 import type { MailWithBrief, UserSession } from './user-session-runtime.ts'
 
 /** Maximum number of messages in one wake-up, which is one text for the model; further messages come with the next wake-up. */
 const batchMax = 32
 
-type UserSessionParts = WorkspaceParts & { workers: WorkerStates; reach: Reach; briefs: Briefs }
+type UserSessionParts = WorkspaceParts & { workers: WorkerStates; reach: AgentReachability; briefs: Briefs }
 
 export class UserSessions {
   readonly #parts: UserSessionParts

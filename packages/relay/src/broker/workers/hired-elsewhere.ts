@@ -5,7 +5,7 @@
 import { oneLine } from '@agent-relay/sdk/internal/clean'
 import { lastScreenText } from '@agent-relay/sdk/internal/printed'
 import { daemonName, type Entry, type Fact } from '@agent-relay/sdk/protocol'
-import { homeElsewhere, isElsewhere } from '../../core/homes.ts'
+import { homeOnOtherMachine, isOnOtherMachine } from '../../core/homes.ts'
 import { carriesOutRun } from '../../core/run-notice.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { approvalNotice } from '../approvals/approval-notice.ts'
@@ -68,8 +68,8 @@ function isHiredFromHere(
   on: { machine?: string },
 ): boolean {
   const { view, queries } = store
-  if (hirer === undefined || on.machine === undefined || !isElsewhere(view, sessions, on)) return false
-  const isHere = view.home(hirer) !== undefined && homeElsewhere(view, sessions, hirer) === undefined
+  if (hirer === undefined || on.machine === undefined || !isOnOtherMachine(view, sessions, on)) return false
+  const isHere = view.home(hirer) !== undefined && homeOnOtherMachine(view, sessions, hirer) === undefined
   return isHere && queries.lastEpoch(hirer, on.machine) !== undefined
 }
 

@@ -1,12 +1,12 @@
 // The interfaces between the broker, which keeps the wishes for workers, and the supervisor, which runs their programs: one for each direction.
 
-import type { ControlName, ParsedInputOf, SpendNoted, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
+import type { ParsedInputOf, SpendNoted, WorkerControlName, Worktree, WorktreeChanges } from '@agent-relay/sdk/protocol'
 import type { WorkerRow } from '../../core/view.ts'
 import type { WorkerReport, WorkerTurn } from '../../core/workers.ts'
-import type { Sink, Watch } from '../call.ts'
+import type { Watch, WatchItemSink } from '../call.ts'
 import type { HeldMail, MailLimits } from '../waking/user-session-runtime.ts'
 
-export type { Sink, Watch, WorkerReport }
+export type { Watch, WatchItemSink, WorkerReport }
 
 /** The supervisor's side: runs the programs of workers for the broker. */
 export interface WorkerRuntime {
@@ -105,7 +105,7 @@ export interface CheckedWorker {
   /** The CLI that the program belongs to, found out if only the program's command was given. */
   cli: string
   command?: string[]
-  control: ControlName
+  control: WorkerControlName
   cwd: string
   /** The program's arguments: those that the project's configuration adds, then the caller's. */
   args: string[]
@@ -123,12 +123,12 @@ export interface WorktreeKeeper {
    * Removes the worktree of a worker that has ended, unless it holds work. A worktree that was not made for this worker is never touched, whatever the worker's
    * row says.
    */
-  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree>
+  removeIfClean(worktree: Worktree, by: EndedWorker): Promise<WorktreeRemovalResult>
   /** Returns the changes in the worktree; undefined if it does not exist any more. */
   changes(worktree: Worktree): Promise<WorktreeChanges | undefined>
   diff(worktree: Worktree): Promise<{ text: string; isCut: boolean }>
   /** Removes the worktree with all its work, and its branch. */
-  discard(worktree: Worktree, by: EndedWorker): Promise<EndedWorktree>
+  discard(worktree: Worktree, by: EndedWorker): Promise<WorktreeRemovalResult>
 }
 
 /** An exited worker whose worktree is still there. */
@@ -162,7 +162,7 @@ export interface WorktreeOptions {
 }
 
 /** The result of removing a worktree. `kept`: the work that it holds, or why it was not removed; unset if it was removed. */
-export interface EndedWorktree {
+export interface WorktreeRemovalResult {
   kept?: string
   changes?: WorktreeChanges
 }
@@ -176,7 +176,7 @@ export interface WorkerTerminal {
   /** Interrupts the turn. Resolves to whether the turn is over: at once, or after a short wait for a program that goes on. */
   interrupt(): Promise<boolean>
   /** Sends the output that the terminal has kept ({data, isPast: true}), then new output ({data}). Ends with `worker.exited` when the program exits. */
-  follow(sink: Sink): Pick<Watch, 'drained' | 'stop'>
+  follow(sink: WatchItemSink): Pick<Watch, 'drained' | 'stop'>
   /** Whether a dialog is on the screen at this moment, so that a typed key would answer it. */
   isBlocked(): Promise<boolean>
   type(data: string): void

@@ -9,7 +9,7 @@ import { hasCredential, isInCharge, type Reader, sees } from '../../core/sight.t
 import { taskOfWorker } from '../../core/tasks.ts'
 import type { WorkerRow } from '../../core/view.ts'
 import { type RepeatedStart, refuseNotYours, refuseUnknownWorker } from '../../core/workers.ts'
-import type { CallContext, Sink, Watch, WorkspaceParts } from '../call.ts'
+import type { CallContext, Watch, WatchItemSink, WorkspaceParts } from '../call.ts'
 import { submitCall } from '../commands.ts'
 import type { MachineRequests } from '../requests.ts'
 import type { Session } from '../sessions/session.ts'
@@ -211,7 +211,7 @@ export class Workers {
     return { text: lines === undefined ? text : text.split('\n').slice(-lines).join('\n'), exited: exited.message }
   }
 
-  follow(session: Session, name: string, sink: Sink): Watch {
+  follow(session: Session, name: string, sink: WatchItemSink): Watch {
     const { drained, stop } = this.#terminal({ session }, name, 'look').follow(sink)
     return { seq: this.#parts.store.journal.lastSeq, drained, stop }
   }

@@ -13,7 +13,7 @@ import { loginName, warnOfOtherVersion, withDaemon, workspaceKeyOf, workspaceOfC
 import { findListedWorkspace, listWorkspaces, nextCommandId, tryWithControl, withControl } from '../control-socket.ts'
 import { endingSignal } from '../ending.ts'
 import { eventLine } from '../lines.ts'
-import { ownName, ownNameAnywhere } from '../own-name.ts'
+import { ownCommandName, ownNameAnywhere } from '../own-name.ts'
 import type { Printer } from '../print.ts'
 import { countedText, withTilde } from '../text.ts'
 import { newMemoryEnv, removeMemoryDirectory } from './daemon/starting.ts'
@@ -81,7 +81,7 @@ async function run(context: CommandContext<typeof demoOptions>): Promise<void> {
       const events = options.here ? listed.events.filter((event) => isOfCast(stage, event)) : listed.events
       if (options.journal) for (const event of events) await showNumbered(print, event)
       if (print.isJson) return void (await print.json({ type: 'done', workspace: name, path, ...countsOf(events) }))
-      const own = ownName(env)
+      const own = ownCommandName(env)
       await print.line(`${sumOf(events)}, all of them in the journal${whereToLook(stage, own, env.HOME)}`)
       if (path === undefined)
         await print.line(`To see it in a feed and on a page: ${own} up, and in a second terminal: ${own} demo --here`)

@@ -44,7 +44,7 @@ END $$`
 export const administratorFunctions = [proclaim, tell, raise]
 
 /** Writes into every workspace's journal that a machine was removed or admitted again. `client` acts as the owner of the schema, inside a transaction. */
-export async function tellMachines(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
+export async function announceMachineChange(client: Client, fact: MachineRevoked | MachineAdmitted): Promise<void> {
   await client.query('SELECT relay.tell_1($1, $2)', [fact.machine, JSON.stringify([fact])])
 }
 

@@ -1,7 +1,7 @@
 // The machines of a cluster in PostgreSQL: inviting and removing them. The database's administrator makes and removes a database role for each machine. A
 // machine's password never leaves it: the server gets a verifier, from which the password cannot be computed.
 
-import { raiseFormat, tellMachines } from './administrator.ts'
+import { announceMachineChange, raiseFormat } from './administrator.ts'
 import type { Client } from './connection.ts'
 import { withBlockersEnded } from './holding.ts'
 import { actAsOwner, type Credentials, dropRole, forbidLogin, inTransaction, makeRoles } from './machine-roles.ts'
@@ -55,7 +55,7 @@ async function writeMachineRow(
       : 'INSERT INTO relay.machines (name, role, invitation, invited_until, parcel) VALUES ($1, $2, $3, $4, $5)'
   await client.query(write, [name, role, invitation, until, sealed])
   if (rows.some(({ revoked_at }) => revoked_at !== null))
-    await tellMachines(client, { type: 'machine.admitted', machine: name })
+    await announceMachineChange(client, { type: 'machine.admitted', machine: name })
   return rows.flatMap((row) => [row.invitation, row.role].filter((each) => each !== null))
 }
 
@@ -134,7 +134,7 @@ function removeRow(client: Client, meant: MachineRow): Promise<boolean> {
     await client.query(forgetQuestions, [meant.name])
     await client.query(meant.joined_at === null ? withdraw : remove, [meant.name])
     if (meant.joined_at !== null && meant.revoked_at === null)
-      await tellMachines(client, { type: 'machine.revoked', machine: meant.name })
+      await announceMachineChange(client, { type: 'machine.revoked', machine: meant.name })
     await client.query("SELECT pg_notify('relay_presence', '')")
     return true
   })

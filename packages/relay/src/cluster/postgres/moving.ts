@@ -16,7 +16,7 @@ export interface EntryPage {
 /** The answer to beginning a copy. taken: another workspace in the cluster has the name. there: the workspace is shared already. */
 export type MoveInResult = 'ok' | 'taken' | 'there' | 'revoked' | 'fenced'
 
-export function moveIn(cluster: PostgresCluster, id: string, name: string): Promise<MoveInResult> {
+export function beginMoveIn(cluster: PostgresCluster, id: string, name: string): Promise<MoveInResult> {
   return one(cluster, (boot) => ['move_in_1', id, name, boot])
 }
 
@@ -36,7 +36,7 @@ export function copyPage(
 }
 
 /** Makes the copied workspace shared. */
-export function moveEnd(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
+export function finishMoveIn(cluster: PostgresCluster, id: string, head: number): Promise<boolean> {
   return one(cluster, (boot) => ['move_end_2', id, boot, head, newestSharedFormat])
 }
 

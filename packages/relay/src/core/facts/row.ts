@@ -1,6 +1,6 @@
 // The columns of the table of facts (table.ts). A row says, for one type of fact: its fields, which machine may append it, who sees it, which conflict keys it
-// changes, and when pruning may delete it. What a fact does to the database is in store/evolve.ts and the files that it combines; its texts for people are in
-// the SDK.
+// changes, and when pruning may delete it. What a fact does to the database is in store/fact-applier.ts and the files that it combines; its texts for people
+// are in the SDK.
 
 import type { Fact } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'

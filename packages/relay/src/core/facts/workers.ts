@@ -1,7 +1,7 @@
 // Rows of the table of facts (stored events) about workers. A machine may append facts only about its own workers, so that no other machine can have a program
 // started or ended there.
 
-import { controls, workerStates } from '@agent-relay/sdk/protocol'
+import { workerControls, workerStates } from '@agent-relay/sdk/protocol'
 import { conflictKeys } from '../conflict-keys.ts'
 import { type Reader, sees } from '../sight.ts'
 import type { View } from '../view.ts'
@@ -40,7 +40,7 @@ const program = { command: optional(isListOf(isText)), args: optional(isListOf(i
 const asked = hasFields({
   ...program,
   cli: isLabel,
-  control: optional(isOneOf(...controls)),
+  control: optional(isOneOf(...workerControls)),
   cwd: isText,
   worktree: optional(isFlag),
   continues: optional(isText),

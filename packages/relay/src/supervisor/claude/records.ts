@@ -6,7 +6,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { lstatSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readForeignText } from '@agent-relay/sdk/internal/discover'
-import { attempt } from '../../machine/attempt.ts'
+import { tryOrUndefined } from '../../machine/try-or-undefined.ts'
 import { startTimeOf } from '../processes.ts'
 import { type ClaudeSession, ownRecordMark } from './registry.ts'
 
@@ -126,11 +126,11 @@ export class ClaudeRecords {
   }
 
   #files(): string[] {
-    return attempt(() => readdirSync(this.#folder)) ?? []
+    return tryOrUndefined(() => readdirSync(this.#folder)) ?? []
   }
 
   #readRecordMark(file: string): Partial<ReturnType<typeof ownRecordMark>> | undefined {
-    return attempt(() => JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined)
+    return tryOrUndefined(() => JSON.parse(readForeignText(join(this.#folder, file)) ?? 'null') ?? undefined)
   }
 }
 

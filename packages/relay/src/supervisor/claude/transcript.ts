@@ -4,7 +4,7 @@
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { attempt } from '../../machine/attempt.ts'
+import { tryOrUndefined } from '../../machine/try-or-undefined.ts'
 
 const chunkBytes = 1024 * 1024
 /** Maximum number of bytes read in one search: a transcript may grow by megabytes a minute, and other work must get its turn. */
@@ -143,5 +143,5 @@ function hasAll(text: unknown, messages: readonly string[]): boolean {
 }
 
 function parseLine(line: string): TranscriptLine {
-  return attempt(() => JSON.parse(line) as TranscriptLine | null) ?? {}
+  return tryOrUndefined(() => JSON.parse(line) as TranscriptLine | null) ?? {}
 }

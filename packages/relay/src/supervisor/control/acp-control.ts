@@ -22,7 +22,7 @@ import {
 } from './acp-schemas.ts'
 import { AcpUsage, spentText } from './acp-usage.ts'
 import { AcpWire } from './acp-wire.ts'
-import type { Control, ControlState, PromptListener } from './control.ts'
+import type { ControlState, ProgramControl, PromptListener } from './control.ts'
 import { Transcript } from './transcript.ts'
 
 export interface AcpControlOptions extends AcpPermissionsOptions {
@@ -58,7 +58,7 @@ interface AcpTurn {
   isCancelled?: true
 }
 
-export class AcpControl implements Control {
+export class AcpControl implements ProgramControl {
   readonly name = 'acp'
   readonly mailRoom = { bytesMax: 256 * 1024 }
   readonly canInterrupt = true

@@ -2,13 +2,13 @@
 // model and knows the program's state, and the terminal's input, for people. pty-control.ts types and reads the screen, and uses the CLI's own server
 // if there is one; acp-control.ts speaks ACP. prompt-scheduler.ts decides which text is given, and when.
 
-import type { ControlName, Route } from '@agent-relay/sdk/protocol'
+import type { Route, WorkerControlName } from '@agent-relay/sdk/protocol'
 import type { MailLimits } from '../../broker/waking/user-session-runtime.ts'
 import type { ProgramExit } from '../pty.ts'
 import type { TurnSpend } from './acp-usage.ts'
 
-export interface Control extends PromptChannel, TerminalInput {
-  readonly name: ControlName
+export interface ProgramControl extends PromptChannel, TerminalInput {
+  readonly name: WorkerControlName
   readonly pid: number
   /** Ways to ask the program to exit, to be tried in this order. */
   exitSteps(): readonly (() => unknown)[]

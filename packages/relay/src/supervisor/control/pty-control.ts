@@ -11,7 +11,7 @@ import type { ProgramOutput } from '../output.ts'
 import type { Terminal } from '../pty.ts'
 import { readScreenDialog } from '../screen-dialog.ts'
 import { type Keyboard, pasteText, pressEnter, type ScreenState, wait } from '../typing.ts'
-import type { Control, ControlListener, ControlState, PromptListener, UnfinishedPrompt } from './control.ts'
+import type { ControlListener, ControlState, ProgramControl, PromptListener, UnfinishedPrompt } from './control.ts'
 
 export interface PtyControlOptions {
   row: WorkerRow
@@ -47,7 +47,7 @@ const betweenKeysMs = 200
  */
 const [marked, unmarked] = [{ bytesMax: 256 * 1024 }, { bytesMax: 2_048, limit: 8 }]
 
-export class PtyControl implements Control {
+export class PtyControl implements ProgramControl {
   readonly name = 'pty'
   readonly isReadyWhenIdle: boolean
   readonly #terminal: Terminal
@@ -87,7 +87,7 @@ export class PtyControl implements Control {
     return this.#terminal.pid
   }
 
-  get mailRoom(): Control['mailRoom'] {
+  get mailRoom(): ProgramControl['mailRoom'] {
     const { harness, row, output } = this.#options
     const graceMs = row.isInjected ? harness.hookGraceMs : undefined
     return { ...(output.supportsPasteMarks ? marked : unmarked), graceMs }

@@ -1,9 +1,9 @@
 // The harness of any program that speaks ACP; the user gives the command.
 
-import { type Harness, serverName } from './harness.ts'
+import { type Harness, mcpServerName } from './harness.ts'
 import { plainHarness } from './plain.ts'
 
-const ownTitle = new RegExp(`^mcp__${serverName}__\\w+$`)
+const ownTitle = new RegExp(`^mcp__${mcpServerName}__\\w+$`)
 
 export const acpHarness: Harness = {
   ...plainHarness,

@@ -8,8 +8,8 @@ import {
   hasFlag,
   type LaunchContext,
   mcpServerEnvironment,
+  mcpServerName,
   type ScreenPatterns,
-  serverName,
   terminalFields,
 } from './harness.ts'
 
@@ -62,7 +62,9 @@ export const claudeHarness: Harness = {
       {
         path: mcp,
         text: json({
-          mcpServers: { [serverName]: { type: 'stdio', command, args, env: mcpServerEnvironment, alwaysLoad: true } },
+          mcpServers: {
+            [mcpServerName]: { type: 'stdio', command, args, env: mcpServerEnvironment, alwaysLoad: true },
+          },
         }),
       },
     ]
@@ -73,7 +75,7 @@ export const claudeHarness: Harness = {
         '--mcp-config',
         mcp,
         '--allowedTools',
-        `mcp__${serverName}__*`,
+        `mcp__${mcpServerName}__*`,
         ...(isHooked ? ['--settings', settings] : []),
         ...model,
         ...withSeparator(isHooked || model.length > 0, context.args),

@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { CodexWorkerServer } from '../codex/worker-server.ts'
-import { type Harness, type LaunchContext, type ScreenPatterns, serverName, terminalFields } from './harness.ts'
+import { type Harness, type LaunchContext, mcpServerName, type ScreenPatterns, terminalFields } from './harness.ts'
 
 /** How the screen of Codex 0.166.0 looks in each state. */
 const signs: ScreenPatterns = {
@@ -13,7 +13,7 @@ const signs: ScreenPatterns = {
 }
 
 /** Settings by which the user adds an MCP server under our name or `relaycast`, or replaces the whole table of MCP servers. */
-const ownServer = new RegExp(`mcp_servers\\.(?:${serverName}|relaycast)\\b|\\bmcp_servers\\s*=`)
+const ownServer = new RegExp(`mcp_servers\\.(?:${mcpServerName}|relaycast)\\b|\\bmcp_servers\\s*=`)
 
 export const codexHarness: Harness = {
   ...terminalFields('codex', signs),
@@ -86,7 +86,7 @@ function configOverrides({ server, identity, cwd }: LaunchContext): string[] {
     'default_tools_approval_mode="approve"',
   ]
   return [
-    `mcp_servers.${serverName}={${entry.join(',')}}`,
+    `mcp_servers.${mcpServerName}={${entry.join(',')}}`,
     // This setting is written as a table in braces, since Codex does not read its dotted form.
     `projects={${toml(cwd)}={trust_level="trusted"}}`,
     // Keeps the agent's token from the commands that Codex runs: an empty token means no identity. Setting a single key of `set`, unlike `exclude`,

@@ -1,7 +1,7 @@
 // The harness of Copilot CLI, which is used over ACP alone and takes our MCP server over HTTP.
 
 import { acpHarness } from './acp.ts'
-import { cliTableFields, type Harness, hasFlag, serverName } from './harness.ts'
+import { cliTableFields, type Harness, hasFlag, mcpServerName } from './harness.ts'
 
 export const copilotHarness: Harness = {
   ...acpHarness,
@@ -15,7 +15,7 @@ export const copilotHarness: Harness = {
   acp: {
     mcp: 'http',
     launch: ({ model, args }) => ({
-      args: ['--acp', `--allow-tool=${serverName}`, ...(model === undefined ? [] : ['--model', model]), ...args],
+      args: ['--acp', `--allow-tool=${mcpServerName}`, ...(model === undefined ? [] : ['--model', model]), ...args],
       env: {},
     }),
     isOwnTool: () => false,

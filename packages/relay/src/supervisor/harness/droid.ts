@@ -5,8 +5,8 @@ import {
   type Harness,
   hasFlag,
   mcpServerEnvironment,
+  mcpServerName,
   type ScreenPatterns,
-  serverName,
   terminalFields,
 } from './harness.ts'
 
@@ -28,9 +28,9 @@ export const droidHarness: Harness = {
     const path = join(directory, 'settings.json')
     const entry = { type: 'stdio', command, args: serverArgs, env: mcpServerEnvironment }
     const settings = {
-      mcp: { mcpServers: { [serverName]: entry } },
+      mcp: { mcpServers: { [mcpServerName]: entry } },
       // Our tools need no approval, even at the lowest autonomy level that a worker may be given (--auto low).
-      mcpAutonomyOverrides: { [serverName]: { defaultLevel: 'low' } },
+      mcpAutonomyOverrides: { [mcpServerName]: { defaultLevel: 'low' } },
       ...(model === undefined ? {} : { sessionDefaultSettings: { model } }),
     }
     return {

@@ -7,8 +7,8 @@ import {
   hasFlag,
   identityVariables,
   type LaunchPlan,
+  mcpServerName,
   type ScreenPatterns,
-  serverName,
   terminalFields,
 } from './harness.ts'
 
@@ -24,7 +24,7 @@ const signs: ScreenPatterns = {
  * The title that Gemini CLI 0.61.0 gives our tools. A tool with a parameter `command` has that parameter's value as its title, so the id, which
  * begins with the tool's name, is checked too.
  */
-const ownTitle = new RegExp(`^\\w+ \\(${serverName} MCP Server\\)$`)
+const ownTitle = new RegExp(`^\\w+ \\(${mcpServerName} MCP Server\\)$`)
 
 /** Gemini starts no MCP server in a folder that is not trusted, not even one that it is given over ACP. */
 const trusted = { GEMINI_CLI_TRUST_WORKSPACE: 'true' }
@@ -42,7 +42,7 @@ export const geminiHarness: Harness = {
     // Gemini stores these references as written, and fills in the values at each start. Without them, it removes variables with TOKEN in their name
     // from the server's environment.
     const variables = identityVariables.flatMap((name) => ['-e', `${name}=$${name}`])
-    const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, serverName, server.command, ...server.args]
+    const add = ['mcp', 'add', '-s', 'user', '--trust', ...variables, mcpServerName, server.command, ...server.args]
     const own = [...(model === undefined ? [] : ['-m', model]), ...args]
     if (!isInjected) return { args: own, env: {} }
     return { args: own, env: trusted, setupRuns: [{ args: add }] }

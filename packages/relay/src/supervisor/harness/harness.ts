@@ -1,6 +1,6 @@
 // The contract of a harness: everything that differs from one agent CLI to the next. One file per CLI implements it; the supervisor uses it.
 
-import { cliOf, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { type CliNameWith, cliOf } from '@agent-relay/sdk/internal/clis'
 import type { CliServer } from '../cli-server.ts'
 
 export interface Harness {
@@ -132,10 +132,12 @@ export interface LaunchPlan {
   companion?: { args: string[]; socket: string; clientArgs: string[] }
 }
 
-export { serverName } from '@agent-relay/sdk/internal/clis'
+export { mcpServerName } from '@agent-relay/sdk/internal/clis'
 
 /** Returns the harness fields that the table of CLIs contains. */
-export function cliTableFields(name: NameWith<'worker'>): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
+export function cliTableFields(
+  name: CliNameWith<'worker'>,
+): Pick<Harness, 'name' | 'program' | 'hasMcp' | 'toolPrefix'> {
   const cli = cliOf(name)
   return {
     name,
@@ -190,7 +192,7 @@ export function findScreenSign(signs: ScreenPatterns, { title, lines }: ScreenTe
 }
 
 /** Returns the fields of a CLI that shows these signs in its terminal: Escape interrupts its turn, and a second Ctrl-C ends it. */
-export function terminalFields(name: NameWith<'worker'>, signs: ScreenPatterns, { enterDelayMs = 100 } = {}) {
+export function terminalFields(name: CliNameWith<'worker'>, signs: ScreenPatterns, { enterDelayMs = 100 } = {}) {
   return {
     ...cliTableFields(name),
     typing: { enterDelayMs },

@@ -1,7 +1,7 @@
 // The harnesses by the name that `--cli` takes: one for each CLI that can be a worker, `acp` for any other program that speaks ACP, and `plain` for
 // all others.
 
-import { clisWith, type NameWith } from '@agent-relay/sdk/internal/clis'
+import { type CliNameWith, clisWith } from '@agent-relay/sdk/internal/clis'
 import { acpHarness } from './acp.ts'
 import { aiderHarness } from './aider.ts'
 import { claudeHarness } from './claude.ts'
@@ -14,7 +14,7 @@ import type { Harness } from './harness.ts'
 import { opencodeHarness } from './opencode.ts'
 import { plainHarness } from './plain.ts'
 
-const byName: Record<NameWith<'worker'>, Harness> = {
+const byName: Record<CliNameWith<'worker'>, Harness> = {
   claude: claudeHarness,
   codex: codexHarness,
   gemini: geminiHarness,

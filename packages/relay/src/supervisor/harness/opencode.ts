@@ -10,8 +10,8 @@ import {
   hasFlag,
   type LaunchContext,
   mcpServerEnvironment,
+  mcpServerName,
   type ScreenPatterns,
-  serverName,
   terminalFields,
 } from './harness.ts'
 
@@ -41,7 +41,7 @@ export const opencodeHarness: Harness = {
   launch(context) {
     const { isInjected, port, conversation } = context
     const args = [
-      ...(isInjected ? ['--agent', serverName] : []),
+      ...(isInjected ? ['--agent', mcpServerName] : []),
       ...(port === undefined || hasFlag(context.args, '--port') ? [] : ['--port', String(port)]),
       ...(conversation ? ['--session', conversation.id] : []),
       ...(context.model === undefined ? [] : ['-m', context.model]),
@@ -71,8 +71,8 @@ function configuration({ env, server }: LaunchContext): Json {
   const agent = { mode: 'primary', description: 'Works with other agents through Agent Relay' }
   return {
     ...own,
-    mcp: { ...(own.mcp as Json | undefined), [serverName]: entry },
-    agent: { ...(own.agent as Json | undefined), [serverName]: agent },
+    mcp: { ...(own.mcp as Json | undefined), [mcpServerName]: entry },
+    agent: { ...(own.agent as Json | undefined), [mcpServerName]: agent },
   }
 }
 
@@ -100,7 +100,7 @@ function password({ identity, directory }: LaunchContext): string {
  * where the chosen profile only reads.
  */
 function agentOf({ isInjected, args }: LaunchContext): string | undefined {
-  if (isInjected) return serverName
+  if (isInjected) return mcpServerName
   const at = args.findIndex((arg) => /^--agent(=|$)/.test(arg))
   return at < 0 ? undefined : (args[at]?.split('=', 2)[1] ?? args[at + 1])
 }

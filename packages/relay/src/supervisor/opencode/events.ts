@@ -23,7 +23,7 @@ const isTextEvent = /^data: \{(?:"id":"[^"]*",)?"type":"message\.part/
 const Id = z.string().max(limits.idCharsMax)
 const Status = z.object({ type: z.string() })
 /** The state of each conversation; a conversation that is not listed is idle. */
-export const Statuses = z.record(Id, Status)
+export const ConversationStatuses = z.record(Id, Status)
 const Conversation = z.object({ parentID: Id.optional() })
 const AskedRequest = z.object({ id: Id, sessionID: Id })
 const event = <T extends string, P extends z.ZodType>(type: T, properties: P) =>
@@ -141,7 +141,7 @@ export class OpencodeEvents implements CliFollower {
   /** Reads the whole state when the stream of events begins. Changes during the read arrive as events afterwards. */
   async #readState(): Promise<void> {
     const { ask } = this.#source
-    const statuses = Statuses.parse(await ask('GET', '/session/status'))
+    const statuses = ConversationStatuses.parse(await ask('GET', '/session/status'))
     const permissions = z.array(AskedRequest).parse(await ask('GET', '/permission'))
     const questions = z.array(AskedRequest).parse(await ask('GET', '/question'))
     this.#busy.clear()

@@ -6,7 +6,7 @@ import { limits, Question, questionsMax } from '@agent-relay/sdk/protocol'
 import { z } from 'zod'
 import { type CliServer, interruptAnswerMs } from '../cli-server.ts'
 import type { Dialog } from '../dialog.ts'
-import { OpencodeEvents, Statuses } from './events.ts'
+import { ConversationStatuses, OpencodeEvents } from './events.ts'
 
 /** Timeout of an answer: the server is on this machine, and answers at once or not at all. */
 const serverAnswerMs = 3_000
@@ -102,7 +102,7 @@ async function sendMessage(ask: RequestJson, agent: string | undefined, text: st
 
 /** Aborts the sessions that are busy, which also takes back their questions. Returns false if no session was busy. */
 async function abortSessions(ask: RequestJson): Promise<boolean> {
-  const statuses = Statuses.parse(await ask('GET', '/session/status'))
+  const statuses = ConversationStatuses.parse(await ask('GET', '/session/status'))
   const busy = Object.keys(statuses).filter((id) => statuses[id]?.type !== 'idle')
   for (const id of busy) await ask('POST', `/session/${encodeURIComponent(id)}/abort`)
   return busy.length > 0

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { limits } from '../limits.ts'
-import { AgentName, AgentRole, Body, controls, Label, ModelName, Worker } from '../words.ts'
+import { AgentName, AgentRole, Body, Label, ModelName, Worker, workerControls } from '../words.ts'
 import { WorktreeChanges } from '../worktrees.ts'
 import type { OperationTable } from './rule.ts'
 
@@ -27,7 +27,7 @@ export const workerOperations = {
        * How the daemon talks to the program. acp: by the Agent Client Protocol on its stdin and stdout. pty: by typing into its terminal, even if it can speak
        * ACP. Unset: the best way that the relay knows for this program.
        */
-      control: z.enum(controls).optional(),
+      control: z.enum(workerControls).optional(),
       /** Additional arguments for the CLI's command line. */
       args: words.optional(),
       task: Body.optional(),

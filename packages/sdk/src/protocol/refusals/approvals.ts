@@ -1,21 +1,21 @@
 // The refusals about approvals, and about operations that only a person may use.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, clashKind, deniedKind } from './kinds.ts'
+import { conflictKind, deniedKind, notFoundKind } from './kinds.ts'
 
 export const approvalRefusals = {
   'approval.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d: RefusalDetails) => `There is no approval ${d.id}.`,
   },
-  'approval.closed': { ...clashKind, text: (d: RefusalDetails) => `${d.why}.` },
+  'approval.closed': { ...conflictKind, text: (d: RefusalDetails) => `${d.why}.` },
   'approval.changed': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) =>
       `The answer was given to another version of approval ${d.id}. Look at the approval again, then answer.`,
   },
   'approval.choice': {
-    ...clashKind,
+    ...conflictKind,
     http: 400,
     exit: 2,
     text: (d: RefusalDetails) => `Approval ${d.id} cannot be answered that way. ${d.why}`,

@@ -1,17 +1,17 @@
 // The refusals about claims on files.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, clashKind, deniedKind } from './kinds.ts'
+import { conflictKind, deniedKind, notFoundKind } from './kinds.ts'
 
 export const claimRefusals = {
-  'claim.held': { ...clashKind, text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file} since ${d.since}.` },
-  'claim.none': { ...absentKind, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
+  'claim.held': { ...conflictKind, text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file} since ${d.since}.` },
+  'claim.none': { ...notFoundKind, text: (d: RefusalDetails) => `Nobody has claimed ${d.file}.` },
   'claim.not-yours': {
     ...deniedKind,
     text: (d: RefusalDetails) => `${d.holder} has claimed ${d.file}. Only ${d.holder} and people may drop that claim.`,
   },
   'claim.outside': {
-    ...clashKind,
+    ...conflictKind,
     http: 400,
     exit: 2,
     text: (d: RefusalDetails) => `${d.file} is not a file of a git checkout, so it cannot be claimed.`,

@@ -2,7 +2,7 @@
 
 import { type RequestKind, requestTexts } from '../requests.ts'
 import type { RefusalDetails } from './fixes.ts'
-import { clashKind, deniedKind, type RefusalRule } from './kinds.ts'
+import { conflictKind, deniedKind, type RefusalRule } from './kinds.ts'
 
 const later = { retry: true, exit: 75 }
 const stopped = { retry: false, http: 503, exit: 78 }
@@ -106,7 +106,7 @@ export const clusterRefusals = {
       `The cluster has another workspace named "${d.workspace}", or one of that name is being moved there. See: agent-relay cluster status`,
   },
   'workspace.name-shared': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) =>
       `The cluster of this machine ${d.unchecked ? 'does not answer, and when it last did, it had' : 'has'} a shared workspace named "${d.workspace}", so none of this name was ` +
       `created here. To open the shared one: agent-relay workspace open ${d.workspace}. To create another one of this name on this machine alone: ` +
@@ -172,7 +172,7 @@ export const clusterRefusals = {
       `The machine ${d.machine} does not let ${d.from} ${requestTexts[d.kind as RequestKind]}: nothing was done.`,
   },
   'request.refused': {
-    ...clashKind,
+    ...conflictKind,
     text: (d) => `The machine ${d.machine}, which alone can do this, has refused it (${d.code}).`,
   },
   'request.unanswered': {

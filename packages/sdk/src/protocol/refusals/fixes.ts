@@ -244,7 +244,7 @@ function wordsFor({ agent, person, program }: Fixes, reader: RefusalReader): Wor
 }
 
 /** Names agents with the wanted name in other workspaces of this daemon. */
-export function elsewhere({ name, elsewhere }: RefusalDetails): string {
+export function otherWorkspacesText({ name, elsewhere }: RefusalDetails): string {
   const told = (workspace: string) => ` ${name} is in ${workspace}: send to "${workspace}:${name}".`
   return Array.isArray(elsewhere) ? elsewhere.map(told).join('') : ''
 }

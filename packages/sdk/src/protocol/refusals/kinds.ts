@@ -11,8 +11,8 @@ export interface RefusalRule {
 }
 
 export const usageKind = { retry: false, http: 400, exit: 2 }
-export const absentKind = { retry: false, http: 404, exit: 1 }
-export const clashKind = { retry: false, http: 409, exit: 1 }
+export const notFoundKind = { retry: false, http: 404, exit: 1 }
+export const conflictKind = { retry: false, http: 409, exit: 1 }
 export const deniedKind = { retry: false, http: 403, exit: 77 }
-export const unprovenKind = { ...deniedKind, http: 401 }
+export const unauthenticatedKind = { ...deniedKind, http: 401 }
 export const busyKind = { retry: true, http: 503, exit: 75 }

@@ -1,7 +1,7 @@
 // The refusals about notices, by which an agent is told once about another agent.
 
 import type { RefusalDetails } from './fixes.ts'
-import { absentKind, busyKind, usageKind } from './kinds.ts'
+import { busyKind, notFoundKind, usageKind } from './kinds.ts'
 
 export const noticeRefusals = {
   'notice.yourself': { ...usageKind, text: () => 'You cannot ask for notices about yourself. Name another agent.' },
@@ -10,7 +10,7 @@ export const noticeRefusals = {
     text: (d: RefusalDetails) =>
       `The message ${d.message} was not sent to ${d.agent}. Name a message that was, or no message.`,
   },
-  'notice.none': { ...absentKind, text: (d: RefusalDetails) => `You have not asked for a notice about ${d.agent}.` },
+  'notice.none': { ...notFoundKind, text: (d: RefusalDetails) => `You have not asked for a notice about ${d.agent}.` },
   'notice.too-many': {
     ...busyKind,
     text: (d: RefusalDetails) => `${d.count} notices are awaited in this workspace, which is the maximum.`,

@@ -2,29 +2,29 @@
 
 import { lastScreenText, splitReason } from '../../internal/printed.ts'
 import { type RefusalDetails, suggestionText } from './fixes.ts'
-import { absentKind, busyKind, clashKind, deniedKind, usageKind } from './kinds.ts'
+import { busyKind, conflictKind, deniedKind, notFoundKind, usageKind } from './kinds.ts'
 
 export const workerRefusals = {
   'worker.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d: RefusalDetails) => `No worker is named "${d.name}".${suggestionText(d.nearest, 'Did you mean')}`,
   },
-  'worker.exists': { ...clashKind, text: (d: RefusalDetails) => `A worker named "${d.name}" is running.` },
-  'worker.running': { ...clashKind, text: (d: RefusalDetails) => `Worker "${d.name}" is still running.` },
+  'worker.exists': { ...conflictKind, text: (d: RefusalDetails) => `A worker named "${d.name}" is running.` },
+  'worker.running': { ...conflictKind, text: (d: RefusalDetails) => `Worker "${d.name}" is still running.` },
   'worker.of-run': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `Worker "${d.name}" has no task of its own to repeat: it worked for the run ${d.run}.`,
   },
   'worker.no-task': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `There is no task to give worker "${d.name}" again: ${d.why}.`,
   },
   'worker.no-conversation': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `Worker "${d.name}" cannot go on with its conversation: ${d.why}.`,
   },
   'worker.elsewhere': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) =>
       `Worker "${d.name}" ran on ${d.machine}. Give it its task again there, or hire another one here.`,
   },
@@ -33,14 +33,14 @@ export const workerRefusals = {
     text: (d: RefusalDetails) => `Worker "${d.name}" runs on ${d.machine}, and only from there can you ${d.what}.`,
   },
   'worker.exited': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => {
       const { why, printed } = splitReason(d.reason as string | undefined)
       return `Worker "${d.name}" has exited${why || '.'}${printed}`
     },
   },
   'worker.no-turn': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `Worker "${d.name}" is not in a turn: ${d.why}.`,
   },
   'worker.no-interrupt': {
@@ -76,7 +76,7 @@ export const workerRefusals = {
     text: (d: RefusalDetails) => `There can be no worktree for ${d.directory}: ${d.why}.`,
   },
   'worktree.unknown': {
-    ...absentKind,
+    ...notFoundKind,
     text: (d: RefusalDetails) => {
       const why = d.isRestored
         ? ' The worker came with a backup, so nothing on this disk is read or removed for it.'
@@ -85,7 +85,7 @@ export const workerRefusals = {
     },
   },
   'worktree.elsewhere': {
-    ...clashKind,
+    ...conflictKind,
     text: (d: RefusalDetails) => `The worktree of "${d.name}" is on ${d.machine ?? 'another machine'}. Ask there.`,
   },
   'worktree.person': { ...deniedKind, text: () => 'Only a person may discard the work of a worker. Ask one.' },

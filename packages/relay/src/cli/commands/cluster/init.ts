@@ -20,14 +20,14 @@ import {
 import { clusterStatus } from './machine-text.ts'
 import { clusterError, parseServerUrl, readCertificate, warnOfOutdatedRoles, withAdmin } from './server.ts'
 
-export const caOption = {
+export const certificateOption = {
   flags: '--ca <file>',
   text: 'the certificate that has issued the server’s, if this machine does not trust it',
 } satisfies CliOption
 
 const initOptions = {
   name: { flags: '--name <machine>', text: 'what this machine is called there (else its host name)' },
-  ca: caOption,
+  ca: certificateOption,
 } satisfies CliOptions
 
 export const init: NamedCommand<typeof initOptions> = {

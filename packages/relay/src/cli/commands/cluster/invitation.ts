@@ -24,7 +24,7 @@ export interface InviteOptions {
   at?: string
 }
 
-export const atOption = {
+export const hostOption = {
   flags: '--at <host>',
   text: 'the name or address under which the other machine reaches this one',
 } satisfies CliOption

@@ -26,7 +26,7 @@ import { oneLine } from '../../text.ts'
 import { httpArguments, requestedHttpPort } from '../daemon/http.ts'
 import { reachOrSpawnDaemon } from '../daemon/starting.ts'
 import { allow } from './allow.ts'
-import { atOption, printInvitation as inviteAs, parseInvitation } from './invitation.ts'
+import { hostOption, printInvitation as inviteAs, parseInvitation } from './invitation.ts'
 import { clusterStatus, machineText } from './machine-text.ts'
 import { revoke } from './revoke.ts'
 import { adminAddress, clusterError, requireMembership } from './server.ts'
@@ -36,7 +36,7 @@ const inviteOptions = {
     flags: '--workspace <name>',
     text: 'the workspace that the machine opens when it joins; the line contains its key',
   },
-  at: atOption,
+  at: hostOption,
 } satisfies CliOptions
 
 const invite: NamedCommand<typeof inviteOptions> = {

@@ -9,7 +9,7 @@ import { daemonStatus, tryWithControl, withControl } from '../../control-socket.
 import { yesOptions } from '../../options.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
-import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
+import { confirmEndingWork, workEndedText, workEndingWithDaemon } from './ending-work.ts'
 import { warnEndsUnattended } from './foreground.ts'
 import { logPath } from './log-file.ts'
 import { logs } from './logs.ts'
@@ -49,12 +49,12 @@ async function runRestart({ env, print, options }: CommandContext<typeof yesOpti
       'A relay in memory ends with its process. Start a new one: agent-relay daemon start --memory',
       exitCodes.usage,
     )
-  const ended = endingWork((await tryWithControl(env, daemonStatus))?.workspaces ?? [])
+  const ended = workEndingWithDaemon((await tryWithControl(env, daemonStatus))?.workspaces ?? [])
   await confirmEndingWork(ended, { command: 'daemon restart', yes: options.yes, print })
   const { pid, version, workspaces } = await restartDaemon(env, print)
   if (print.isJson) return void (await print.json({ pid, version, workspaces, ended }))
   print.say(`The daemon runs (pid ${pid}). Open: ${workspaces.join(', ') || 'no workspace'}.`)
-  if (ended.length > 0) print.say(endedText(ended))
+  if (ended.length > 0) print.say(workEndedText(ended))
 }
 
 async function runStatus({ env, print }: CommandContext): Promise<void> {

@@ -6,15 +6,15 @@ import { confirm } from '../../confirm.ts'
 import type { Printer } from '../../print.ts'
 
 /** Returns the names of the workers and loop agents that end with the daemon, such as `Bob in app`. */
-export function endingWork(workspaces: readonly WorkspaceEntry[]): string[] {
+export function workEndingWithDaemon(workspaces: readonly WorkspaceEntry[]): string[] {
   return workspaces.flatMap(({ name, workers = [] }) => workers.map((worker) => `${worker} in ${name}`))
 }
 
-export function endingText(work: readonly string[]): string {
+export function workEndsText(work: readonly string[]): string {
   return `${work.length === 1 ? 'This worker ends' : 'These workers end'} with the daemon: ${listText(work)}.`
 }
 
-export function endedText(work: readonly string[]): string {
+export function workEndedText(work: readonly string[]): string {
   return `Ended with it: ${listText(work)}. To give a task again: agent-relay retry NAME`
 }
 
@@ -32,8 +32,8 @@ export async function confirmEndingWork(work: readonly string[], agreement: Agre
   const { command, yes, refusesUnasked, print } = agreement
   if (work.length === 0 || yes) return
   const canAsk = !print.isJson && process.stdin.isTTY
-  if (!canAsk && !refusesUnasked) return print.say(endingText(work))
+  if (!canAsk && !refusesUnasked) return print.say(workEndsText(work))
   const fix = `There is no terminal to ask on. To do it: agent-relay ${command} --yes`
   const ended = 'Cancelled. The daemon goes on.'
-  await confirm(`${endingText(work)} Go on?`, `${endingText(work)} ${fix}`, { canAsk, ended })
+  await confirm(`${workEndsText(work)} Go on?`, `${workEndsText(work)} ${fix}`, { canAsk, ended })
 }

@@ -10,7 +10,7 @@ import { chooseWorkspace, loginName, printWorkspaceFaults, warnOfOtherVersion } 
 import { daemonStatus, withControl } from '../../control-socket.ts'
 import { checkInterrupts, endingSignal, reportFailedTasks } from '../../ending.ts'
 import type { Printer } from '../../print.ts'
-import { endedText, endingText, endingWork } from './ending-work.ts'
+import { workEndedText, workEndingWithDaemon, workEndsText } from './ending-work.ts'
 import { asksForHttpPort, httpOptions, portMovedText, portStaysText, requestedHttpPort } from './http.ts'
 import {
   type OpenedWorkspace,
@@ -108,7 +108,7 @@ export async function runInForeground(
 async function sayStopping(print: Printer, env: Env, isAsked: boolean): Promise<void> {
   const work = isAsked ? [] : await workOfDaemon(env)
   print.say(isAsked ? 'stopping, as asked.' : 'stopping.')
-  if (work.length > 0) print.say(endedText(work))
+  if (work.length > 0) print.say(workEndedText(work))
 }
 
 /** Time in ms within which a second Ctrl-C ends the relay and its workers. */
@@ -120,12 +120,12 @@ const secondInterruptMs = 5_000
 async function mayInterrupt(env: Env, print: Printer, ending: AbortSignal): Promise<boolean> {
   const work = await workOfDaemon(env)
   if (work.length === 0) return true
-  print.say(`${endingText(work)} Press Ctrl-C again within ${secondInterruptMs / 1000} seconds to end it all.`)
+  print.say(`${workEndsText(work)} Press Ctrl-C again within ${secondInterruptMs / 1000} seconds to end it all.`)
   await sleep(secondInterruptMs, undefined, { signal: ending }).catch(() => {})
   if (!ending.aborted) print.say('The relay goes on.')
   return ending.aborted
 }
 
 async function workOfDaemon(env: Env): Promise<string[]> {
-  return endingWork((await withControl(env, daemonStatus)).workspaces)
+  return workEndingWithDaemon((await withControl(env, daemonStatus)).workspaces)
 }

@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join } from 'node:path'
 import { dataDir, type Env, readForeignText, setting } from '@agent-relay/sdk/internal/discover'
 import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { type CliOptions, type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
-import { launcher, userShellPath } from '../../own-name.ts'
+import { relayScript, userShellPath } from '../../own-name.ts'
 import { withTilde } from '../../text.ts'
 import { httpArguments, httpOptions, requestedHttpPort } from './http.ts'
 import { logJsonOption } from './run.ts'
@@ -33,7 +33,7 @@ async function run({ env, options, print }: CommandContext<typeof serviceOptions
   const log = options.logJson ? ['--log-json'] : []
   const command = [
     process.execPath,
-    launcher,
+    relayScript,
     'daemon',
     'run',
     ...httpArguments(requestedHttpPort(options, env)),

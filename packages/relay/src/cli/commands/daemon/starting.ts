@@ -28,11 +28,11 @@ import { dataDirectoryFault } from '../../../machine/data-directory.ts'
 import { type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { connectControl, daemonPollMs, daemonStatus, nextCommandId, tryConnectControl } from '../../control-socket.ts'
-import { launcher } from '../../own-name.ts'
+import { relayScript } from '../../own-name.ts'
 import type { Printer } from '../../print.ts'
 import { chooseLocalOrShared } from '../../shared-name.ts'
+import { DaemonWait } from './daemon-wait.ts'
 import { openLog, readLogEnd } from './log-file.ts'
-import { DaemonWait } from './patience.ts'
 import { stopDaemon } from './stop.ts'
 
 /** After another process has taken the lock first: interval in ms between two checks whether that process still lives. */
@@ -82,13 +82,13 @@ export async function reachOrRunDaemon(
   say: (text: string) => void,
 ): Promise<ReachedDaemon> {
   checkDataDirectory(env)
-  const patience = new DaemonWait(env, say)
+  const daemonWait = new DaemonWait(env, say)
   for (;;) {
     const link = await tryConnectControl(env)
     if (link) return { link }
     const daemon = await start()
     if (daemon) return { link: await connectControl(env), daemon }
-    await patience.wait()
+    await daemonWait.wait()
   }
 }
 
@@ -102,7 +102,7 @@ export async function reachOrSpawnDaemon(
   checkDataDirectory(env)
   mkdirSync(dataDir(env), { recursive: true, mode: 0o700 })
   let child = prepared
-  for (const patience = new DaemonWait(env, say, limits); ; await patience.wait(child)) {
+  for (const daemonWait = new DaemonWait(env, say, limits); ; await daemonWait.wait(child)) {
     const link = await tryConnectControl(env)
     if (link) {
       await endLoser(link, child)
@@ -200,7 +200,7 @@ interface SpawnedDaemon {
 function spawnDaemon(env: Env, args: string[], isPrepared = false): SpawnedDaemon {
   const log = openLog(dataDir(env))
   const given = setting(env, 'RELAY_DATA_DIR')
-  const child: ChildProcess = spawn(process.execPath, [launcher, 'daemon', 'run', ...args], {
+  const child: ChildProcess = spawn(process.execPath, [relayScript, 'daemon', 'run', ...args], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', log.descriptor, log.descriptor, ...(isPrepared ? ['ipc' as const] : [])],

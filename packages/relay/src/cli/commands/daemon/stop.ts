@@ -6,7 +6,7 @@ import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { daemonPollMs, daemonStatus, nextCommandId, withControl } from '../../control-socket.ts'
 import { yesOptions } from '../../options.ts'
-import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
+import { confirmEndingWork, workEndedText, workEndingWithDaemon } from './ending-work.ts'
 
 export const stop: NamedCommand<typeof yesOptions> = {
   name: 'stop',
@@ -18,12 +18,12 @@ export const stop: NamedCommand<typeof yesOptions> = {
 }
 
 async function runStop({ env, print, options }: CommandContext<typeof yesOptions>): Promise<void> {
-  const ended = endingWork((await withControl(env, daemonStatus)).workspaces)
+  const ended = workEndingWithDaemon((await withControl(env, daemonStatus)).workspaces)
   await confirmEndingWork(ended, { command: 'daemon stop', yes: options.yes, print })
   const pid = await print.during('stopping', stopDaemon(env))
   if (print.isJson) return void (await print.json({ stopped: true, pid, ended }))
   print.say(`The daemon has stopped (pid ${pid}).`)
-  if (ended.length > 0) print.say(endedText(ended))
+  if (ended.length > 0) print.say(workEndedText(ended))
 }
 
 /** Stops the daemon and waits until its lock is free, so that another one can start. Returns its pid. */

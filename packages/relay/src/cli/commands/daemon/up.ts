@@ -9,7 +9,7 @@ import { nextCommandId } from '../../control-socket.ts'
 import { untilAborted } from '../../ending.ts'
 import { followOtherWorkspaces, followsAllWorkspaces, hereOption } from '../../everywhere.ts'
 import { announceDisconnects, showMessageFeed } from '../../feed.ts'
-import { ownName } from '../../own-name.ts'
+import { ownCommandName } from '../../own-name.ts'
 import { controlAsPerson } from '../../person.ts'
 import type { Printer } from '../../print.ts'
 import { withTilde } from '../../text.ts'
@@ -94,7 +94,7 @@ function banner(
   isOwn: boolean,
   isMemory: boolean,
 ): string {
-  const own = ownName(env)
+  const own = ownCommandName(env)
   const where = (text: string) => withTilde(text, env.HOME)
   const line = (label: string, text: string) => `  ${print.paint('dim', label.padEnd(9))} ${text}`
   const step = (what: string, how: string) => `  ${what.padEnd(31)}${how}`

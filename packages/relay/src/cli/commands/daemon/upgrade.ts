@@ -7,7 +7,7 @@ import { versionWithBuildId } from '../../../machine/version.ts'
 import { type CommandContext, CommandError, exitCodes, type NamedCommand } from '../../command.ts'
 import { daemonStatus, withControl } from '../../control-socket.ts'
 import { yesOptions } from '../../options.ts'
-import { confirmEndingWork, endedText, endingWork } from './ending-work.ts'
+import { confirmEndingWork, workEndedText, workEndingWithDaemon } from './ending-work.ts'
 import { restartDaemon } from './restarting.ts'
 import { isMemoryRelay } from './starting.ts'
 
@@ -29,12 +29,12 @@ async function run({ options, env, print }: CommandContext<typeof yesOptions>): 
     return print.say(`The daemon runs agent-relay ${versionWithBuildId} already (pid ${before.pid}).`)
   }
   await checkDatabaseVersions(new DataDirectory(dataDir(env)))
-  const ended = endingWork(before.workspaces)
+  const ended = workEndingWithDaemon(before.workspaces)
   await confirmEndingWork(ended, { command: 'daemon upgrade', yes: options.yes, refusesUnasked: true, print })
   const after = await restartDaemon(env, print)
   if (print.isJson) return void (await print.json({ from: before.version, to: after.version, pid: after.pid, ended }))
   print.say(`The daemon runs agent-relay ${after.version} (pid ${after.pid}); it was ${before.version}.`)
-  if (ended.length > 0) print.say(endedText(ended))
+  if (ended.length > 0) print.say(workEndedText(ended))
 }
 
 /** Throws if this version cannot open one of the databases: the new daemon could not serve what the running one does. */

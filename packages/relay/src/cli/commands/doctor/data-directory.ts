@@ -18,16 +18,18 @@ import { DataDirectory, dataDirectoryFault } from '../../../machine/data-directo
 import { versionWithBuildId } from '../../../machine/version.ts'
 import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import { type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
+import { type DoctorCheck, type Finding, faultFinding, noteFinding, okFinding } from './finding.ts'
 
 export const dataDirectoryCheck: DoctorCheck = ({ env }) => {
   const path = dataDir(env)
   const shown = withTilde(path, env.HOME)
   const why = existsSync(path) ? undefined : dataDirectoryFault(path)
   if (why !== undefined)
-    return [fault('data', `${shown} cannot be made: ${why}`, 'fix that with chown or chmod, or set RELAY_DATA_DIR')]
-  if (!existsSync(path)) return [note('data', `${shown} is not there yet`, 'agent-relay daemon start makes it')]
-  if (!isDirectory(path)) return [fault('data', `${shown} is not a directory`, 'move it, or set RELAY_DATA_DIR')]
+    return [
+      faultFinding('data', `${shown} cannot be made: ${why}`, 'fix that with chown or chmod, or set RELAY_DATA_DIR'),
+    ]
+  if (!existsSync(path)) return [noteFinding('data', `${shown} is not there yet`, 'agent-relay daemon start makes it')]
+  if (!isDirectory(path)) return [faultFinding('data', `${shown} is not a directory`, 'move it, or set RELAY_DATA_DIR')]
   return [checkPrivacy('data', path, shown, 0o700), ...checkCredentials(env)]
 }
 
@@ -39,7 +41,7 @@ function checkCredentials(env: Env): Finding[] {
     new CredentialsFile(path).keyOf('')
   } catch (error) {
     const fix = `correct or move it: ${shown}; new keys: agent-relay workspace key --rotate`
-    return [fault('keys', (error as Error).message, fix)]
+    return [faultFinding('keys', (error as Error).message, fix)]
   }
   return [checkPrivacy('keys', path, shown, 0o600)]
 }
@@ -48,17 +50,17 @@ function checkCredentials(env: Env): Finding[] {
 function checkPrivacy(check: string, path: string, shown: string, mode: number): Finding {
   const { mode: now, uid } = statSync(path)
   if (process.getuid !== undefined && uid !== process.getuid())
-    return fault(check, `${shown} belongs to another user`, `sudo chown -R "$USER" ${shown}`)
+    return faultFinding(check, `${shown} belongs to another user`, `sudo chown -R "$USER" ${shown}`)
   const repair = () => chmodSync(path, mode)
   if (process.platform !== 'win32' && (now & 0o077) !== 0)
-    return fault(check, `others may read ${shown}`, `chmod ${mode.toString(8)} ${shown}`, repair)
+    return faultFinding(check, `others may read ${shown}`, `chmod ${mode.toString(8)} ${shown}`, repair)
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
     if ((now & 0o200) === 0) throw new Error('read-only')
   } catch {
-    return fault(check, `${shown} cannot be written to`, `chmod u+rwX ${shown}`, repair)
+    return faultFinding(check, `${shown} cannot be written to`, `chmod u+rwX ${shown}`, repair)
   }
-  return okay(check, shown)
+  return okFinding(check, shown)
 }
 
 export const daemonCheck: DoctorCheck = async ({ env }) => {
@@ -67,12 +69,12 @@ export const daemonCheck: DoctorCheck = async ({ env }) => {
     const { isDaemonRunning } = await import('../../../daemon/inspect.ts')
     const fix = 'see: agent-relay daemon logs; then end that process'
     if (isDirectory(dataDir(env)) && isDaemonRunning(dataDir(env)))
-      return [fault('daemon', 'a daemon holds the data directory but does not answer', fix)]
-    return [note('daemon', 'it does not run', 'agent-relay daemon start')]
+      return [faultFinding('daemon', 'a daemon holds the data directory but does not answer', fix)]
+    return [noteFinding('daemon', 'it does not run', 'agent-relay daemon start')]
   }
-  if (running === versionWithBuildId) return [okay('daemon', `agent-relay ${running} runs`)]
+  if (running === versionWithBuildId) return [okFinding('daemon', `agent-relay ${running} runs`)]
   const text = `the daemon runs ${running}, this is agent-relay ${versionWithBuildId}`
-  return [fault('daemon', text, 'agent-relay daemon upgrade')]
+  return [faultFinding('daemon', text, 'agent-relay daemon upgrade')]
 }
 
 /** Finds socket files without a listener. They do harm only if a program tries such a socket before a live one. */
@@ -85,10 +87,10 @@ export const socketsCheck: DoctorCheck = async ({ env }) => {
   const there = paths.filter((path) => existsSync(path))
   const answers = await Promise.all(there.map((path) => isSocketAlive(path)))
   const stale = there.filter((_, i) => !answers[i])
-  if (stale.length === 0) return [okay('sockets', there.length === 0 ? 'none' : 'all of them answer')]
+  if (stale.length === 0) return [okFinding('sockets', there.length === 0 ? 'none' : 'all of them answer')]
   return stale.map((path) => {
     const shown = withTilde(path, env.HOME)
-    return fault('sockets', `nobody answers at ${shown}`, `rm ${shown}`, () => unlinkSync(path))
+    return faultFinding('sockets', `nobody answers at ${shown}`, `rm ${shown}`, () => unlinkSync(path))
   })
 }
 
@@ -96,7 +98,7 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
   const directory = dataDir(env)
   // Imported here, since both load the store.
   const { KnownWorkspaces } = await import('../../../daemon/known-workspaces.ts')
-  const { assertKnownVersion, checkSoundness, repairCommands } = await import('../../../daemon/inspect.ts')
+  const { assertKnownVersion, checkIntegrity, repairCommands } = await import('../../../daemon/inspect.ts')
   const place = isDirectory(directory) ? new DataDirectory(directory) : undefined
   const known = place && new KnownWorkspaces(new CredentialsFile(credentialsPath(env)), place)
   const namesIn = () => {
@@ -108,25 +110,25 @@ export const databasesCheck: DoctorCheck = async ({ env }) => {
     }
   }
   const names = namesIn() ?? []
-  if (!place || !known || names.length === 0) return [okay('databases', 'none yet')]
+  if (!place || !known || names.length === 0) return [okFinding('databases', 'none yet')]
   const damaged = names.flatMap((workspace): Finding[] => {
     const path = place.databasePath(workspace)
     // Known faults are looked up before a database is opened: opening an empty one would delete its write-ahead log, and opening a cut log would apply what is
     // left of it.
     const refused = faultIn(known, workspace)
-    const why = refused ? String(refused.details.reason) : checkSoundness(path)
+    const why = refused ? String(refused.details.reason) : checkIntegrity(path)
     if (why === 'ok' && isKnownVersion(() => assertKnownVersion(path))) return []
     if (why === 'ok') {
       const text = `the database of workspace ${workspace} was written by a newer Agent Relay`
-      return [fault('databases', text, 'install that version, then: agent-relay daemon upgrade')]
+      return [faultFinding('databases', text, 'install that version, then: agent-relay daemon upgrade')]
     }
     const text = `the database of workspace ${workspace} is ${refused?.code === 'workspace.lost' ? 'lost' : 'damaged'}: ${why}`
     const { copy, startOver } = repairCommands(path)
     const recover = refused?.details.recover === undefined ? '' : `with what is left: ${refused.details.recover}   `
     const fix = `${recover}with a copy: ${copy}   or to start over: ${startOver}`
-    return [fault('databases', text, fix)]
+    return [faultFinding('databases', text, fix)]
   })
-  return damaged.length > 0 ? damaged : [okay('databases', `${names.length} whole`)]
+  return damaged.length > 0 ? damaged : [okFinding('databases', `${names.length} whole`)]
 }
 
 /** Whether this program knows the version of a database. Other errors are left to the client that opens the database. */

@@ -53,8 +53,8 @@ async function allChecks(): Promise<DoctorCheck[]> {
   const { daemonCheck, dataDirectoryCheck, databasesCheck, socketsCheck } = await import('./data-directory.ts')
   const { editorsCheck, launcherCheck } = await import('./editors.ts')
   const { hooksCheck } = await import('./hooks.ts')
-  const { sharedCheck } = await import('./shared.ts')
-  const { sharedNamesCheck } = await import('./shared-names.ts')
+  const { sharedWorkspacesCheck } = await import('./shared-workspaces.ts')
+  const { duplicateNamesCheck } = await import('./duplicate-names.ts')
   const { codexCheck } = await import('./codex.ts')
   const { claudeCheck } = await import('./claude.ts')
   return [
@@ -64,8 +64,8 @@ async function allChecks(): Promise<DoctorCheck[]> {
     daemonCheck,
     socketsCheck,
     databasesCheck,
-    sharedCheck,
-    sharedNamesCheck,
+    sharedWorkspacesCheck,
+    duplicateNamesCheck,
     portCheck,
     launcherCheck,
     editorsCheck,

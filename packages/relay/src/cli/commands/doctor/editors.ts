@@ -23,11 +23,11 @@ import {
   launcherState,
   refreshLauncher,
 } from '@agent-relay/mcp/launcher'
-import { serverName } from '@agent-relay/sdk/internal/clis'
+import { mcpServerName } from '@agent-relay/sdk/internal/clis'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
-import { type CheckedMachine, type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
+import { type CheckedMachine, type DoctorCheck, type Finding, faultFinding, noteFinding, okFinding } from './finding.ts'
 import { isOldNode, programVersion } from './machine.ts'
 
 /** Timeout in ms against a server that hangs: one that works answers in a tenth of a second. */
@@ -38,11 +38,11 @@ export const launcherCheck: DoctorCheck = async ({ env }) => {
   const [path, state] = [withTilde(launcherPath(env), env.HOME), launcherState(env)]
   if (state === 'missing') return []
   const repair = () => void refreshLauncher(env)
-  const stale = (text: string) => [fault('launcher', text, 'agent-relay mcp install', repair)]
+  const stale = (text: string) => [faultFinding('launcher', text, 'agent-relay mcp install', repair)]
   const node = launcherNode(env)
   const version = node !== undefined && existsSync(node) ? await programVersion(node, env) : undefined
   if (version !== undefined && isOldNode(version)) return stale(`${path} starts ${node}, which is too old: ${version}`)
-  if (state === 'current') return [okay('launcher', path)]
+  if (state === 'current') return [okFinding('launcher', path)]
   return stale(`${path} starts another installation of Agent Relay, or another Node, than this command line`)
 }
 
@@ -59,7 +59,7 @@ export const editorsCheck: DoctorCheck = async (patient) => {
   )
   const found = findings.flat()
   if (found.length > 0) return found
-  return [note('editors', 'no editor or CLI was found', 'agent-relay mcp install --editor NAME')]
+  return [noteFinding('editors', 'no editor or CLI was found', 'agent-relay mcp install --editor NAME')]
 }
 
 /** State that the checks of all editors share. */
@@ -104,7 +104,7 @@ async function checkOwnEntry(
   }
   const foreign = foreignCommand(editor, false, around)
   const found = await checkEntry(editor, { check, file: editor.userFile(around), fix, repair, foreign }, visit)
-  return found ?? (isHere ? [note(check, 'not connected', fix)] : [])
+  return found ?? (isHere ? [noteFinding(check, 'not connected', fix)] : [])
 }
 
 /**
@@ -125,23 +125,23 @@ async function checkEntry(editor: Editor, target: EntryToCheck, visit: EditorsVi
   const { check, file, fix, repair, within, foreign } = target
   const { env } = visit.patient
   const shown = withTilde(file, env.HOME)
-  const wrong = (text: string) => [fault(check, text, fix, repair)]
-  const right = (text: string) => [okay(check, text)]
+  const wrong = (text: string) => [faultFinding(check, text, fix, repair)]
+  const right = (text: string) => [okFinding(check, text)]
   let entry: unknown
   try {
-    entry = readEntry(file, editor.keyPath, serverName, { within })
+    entry = readEntry(file, editor.keyPath, mcpServerName, { within })
   } catch (error) {
-    return [fault(check, `${shown}: ${(error as Error).message}`, `correct the file, then: ${fix}`)]
+    return [faultFinding(check, `${shown}: ${(error as Error).message}`, `correct the file, then: ${fix}`)]
   }
   if (entry === undefined) return undefined
   const { url } = entry as { url?: unknown }
   if (typeof url === 'string') {
     if (isHere(url)) return right(`${shown} (not tried: by its address ${url})`)
-    return [fault(check, `${shown} leads to another machine: ${oneLine(url)}`, `${fix} --yes`)]
+    return [faultFinding(check, `${shown} leads to another machine: ${oneLine(url)}`, `${fix} --yes`)]
   }
   const command = entryCommand(entry)
   if (command.length === 0) return wrong(`${shown}: the entry starts nothing`)
-  if (foreign !== undefined) return [fault(check, `${shown} starts another program: ${foreign}`, `${fix} --yes`)]
+  if (foreign !== undefined) return [faultFinding(check, `${shown} starts another program: ${foreign}`, `${fix} --yes`)]
   const gone = command.find((part, i) => i < 2 && isAbsolute(part) && !existsSync(part))
   if (gone !== undefined) return wrong(`${shown} starts ${gone}, which is not there`)
   if (!visit.isRunning) return right(`${shown} (not tried: the daemon does not run)`)

@@ -14,15 +14,15 @@ export interface Finding {
   repair?: () => Promise<void> | void
 }
 
-export function okay(check: string, text: string): Finding {
+export function okFinding(check: string, text: string): Finding {
   return { check, state: 'ok', text }
 }
 
-export function note(check: string, text: string, fix?: string): Finding {
+export function noteFinding(check: string, text: string, fix?: string): Finding {
   return { check, state: 'note', text, fix }
 }
 
-export function fault(check: string, text: string, fix?: string, repair?: Finding['repair']): Finding {
+export function faultFinding(check: string, text: string, fix?: string, repair?: Finding['repair']): Finding {
   return { check, state: 'fault', text, fix, repair }
 }
 

@@ -7,25 +7,25 @@ import {
   detectEditors,
   type Editor,
   editorHooks,
-  freeHookEditors,
   type InstallContext,
   type InstalledHook,
   installContext,
+  silentHookEditors,
 } from '@agent-relay/mcp/install'
 import { launcherPath } from '@agent-relay/mcp/launcher'
-import { serverName } from '@agent-relay/sdk/internal/clis'
+import { mcpServerName } from '@agent-relay/sdk/internal/clis'
 import { dataDir, type Env } from '@agent-relay/sdk/internal/discover'
 import { HooksFolder } from '../../../machine/hooks-folder.ts'
 import { tryWithControl } from '../../control-socket.ts'
 import { withTilde } from '../../text.ts'
-import { type DoctorCheck, type Finding, note, okay } from './finding.ts'
+import { type DoctorCheck, type Finding, noteFinding, okFinding } from './finding.ts'
 
 /** Checks the hooks of those CLIs that have our MCP server: the others get no messages. */
 export const hooksCheck: DoctorCheck = async ({ env, cwd }) => {
   const around = installContext(env, cwd)
   const barred = await barrier(env)
   return detectEditors(around).flatMap((editor) => {
-    if (!isThere(editor.userFile(around), editor.keyPath, serverName)) return []
+    if (!isThere(editor.userFile(around), editor.keyPath, mcpServerName)) return []
     return findingOf(editor, editorHooks(editor, around, false), around, barred) ?? []
   })
 }
@@ -49,27 +49,27 @@ function findingOf(
   barred: Pick<Finding, 'text' | 'fix'> | undefined,
 ): Finding | undefined {
   const { name, hooks } = editor
-  const isFree = freeHookEditors.includes(name)
+  const isFree = silentHookEditors.includes(name)
   const check = `hooks ${name}`
   const fix = `agent-relay mcp install --editor ${name}${isFree ? '' : ' --hooks'}`
   const [first] = all
-  if (!first) return note(check, 'it has none that we know: messages wait until the agent calls a tool')
+  if (!first) return noteFinding(check, 'it has none that we know: messages wait until the agent calls a tool')
   const file = withTilde(first.file, around.env.HOME)
   if (!all.some(({ file, keyPath, slot }) => isThere(file, keyPath, slot)))
     // Some hooks have a cost for the person, so they may be missing on purpose.
-    return isFree ? note(check, 'no hooks: messages wait until the agent calls a tool', fix) : undefined
+    return isFree ? noteFinding(check, 'no hooks: messages wait until the agent calls a tool', fix) : undefined
   const stale = all.filter(({ file, keyPath, slot, value }) => !isThere(file, keyPath, slot, value))
   if (stale.length > 0) {
     const names = stale.map(({ keyPath }) => keyPath.at(-1)).join(', ')
-    return note(check, `${file} has no hook as this version writes it for ${names}`, fix)
+    return noteFinding(check, `${file} has no hook as this version writes it for ${names}`, fix)
   }
   const trouble = hooks?.findTrouble?.(all, around)
   if (trouble) {
     const { text, path = '', fix: own = fix } = trouble
-    return note(check, `${file}${text}${withTilde(path, around.env.HOME)}`, own)
+    return noteFinding(check, `${file}${text}${withTilde(path, around.env.HOME)}`, own)
   }
   if (barred) return { check, state: 'fault', ...barred }
-  return okay(check, `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`)
+  return okFinding(check, `${file}: ${hooks?.deliveryText ?? 'messages at its next turn; nothing can wake it'}`)
 }
 
 /** Whether the file has an entry at this place, and with this value if one is given. If the file cannot be read, editors.ts reports it. */

@@ -8,16 +8,16 @@ import { portOwner } from '../../../machine/port-owner.ts'
 import { daemonStatus, tryWithControl } from '../../control-socket.ts'
 import { oneLine, withTilde } from '../../text.ts'
 import { requestedHttpPort } from '../daemon/http.ts'
-import { type DoctorCheck, type Finding, fault, note, okay } from './finding.ts'
+import { type DoctorCheck, type Finding, faultFinding, noteFinding, okFinding } from './finding.ts'
 
 const nodeVersionMin = [20, 19] as const
 /** Timeout in ms for a CLI that is asked for its version: some start slowly. */
 const versionMs = 15_000
 
 export const nodeCheck: DoctorCheck = ({ nodeVersion }) => {
-  if (!isOldNode(nodeVersion)) return [okay('node', `Node ${nodeVersion}`)]
+  if (!isOldNode(nodeVersion)) return [okFinding('node', `Node ${nodeVersion}`)]
   const text = `Node ${nodeVersion} is too old: Agent Relay needs ${nodeVersionMin.join('.')} or newer`
-  return [fault('node', text, 'install a newer one from https://nodejs.org')]
+  return [faultFinding('node', text, 'install a newer one from https://nodejs.org')]
 }
 
 export function isOldNode(version: string): boolean {
@@ -39,20 +39,24 @@ export const projectCheck: DoctorCheck = async ({ env, cwd }) => {
     const [workspace, lack] = await missingWorkspace(cwd, env)
     if (lack === 'workspace.unknown')
       return [
-        fault('project', `${path} names workspace ${workspace}, which does not exist`, 'agent-relay daemon start'),
+        faultFinding(
+          'project',
+          `${path} names workspace ${workspace}, which does not exist`,
+          'agent-relay daemon start',
+        ),
       ]
     if (lack === 'workspace.closed')
       return [
-        fault(
+        faultFinding(
           'project',
           `${path} names workspace ${workspace}, which is not open`,
           `agent-relay workspace open ${workspace}`,
         ),
       ]
-    return [okay('project', path)]
+    return [okFinding('project', path)]
   } catch (error) {
     const fix = 'correct the file, or remove it: agent-relay daemon start writes it again'
-    return [fault('project', (error as Error).message, fix)]
+    return [faultFinding('project', (error as Error).message, fix)]
   }
 }
 
@@ -78,20 +82,20 @@ export const portCheck: DoctorCheck = async ({ env }) => {
     const { http } = running
     const text = http ? `the daemon listens at ${http.url}` : 'the daemon has no HTTP port'
     const isElsewhere = http && asked === undefined && Number(new URL(http.url).port) !== httpPortDefault
-    if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined) return [okay('port', text)]
+    if (!isElsewhere || (await loopbackFault(httpPortDefault)) === undefined) return [okFinding('port', text)]
     const fix = `write ${http.url} into their settings; if a key was sent there: agent-relay workspace key --rotate`
-    return [note('port', `${text}, and ${portTakenText(httpPortDefault)}. ${keysGoThere}`, fix)]
+    return [noteFinding('port', `${text}, and ${portTakenText(httpPortDefault)}. ${keysGoThere}`, fix)]
   }
-  if (asked === 0) return [okay('port', 'any free one')]
+  if (asked === 0) return [okFinding('port', 'any free one')]
   const wanted = asked ?? usualPort(dataDir(env))
-  if ((await loopbackFault(wanted)) === undefined) return [okay('port', `${wanted} is free`)]
+  if ((await loopbackFault(wanted)) === undefined) return [okFinding('port', `${wanted} is free`)]
   const text = portTakenText(wanted)
   const other = wanted < 65_535 ? wanted + 1 : wanted - 1
   if (asked === undefined) {
     const fix = 'end that program, or start the daemon and write its address into their settings'
-    return [note('port', `${text}: the daemon will take the next that is free. ${keysGoThere}`, fix)]
+    return [noteFinding('port', `${text}: the daemon will take the next that is free. ${keysGoThere}`, fix)]
   }
-  return [fault('port', text, `choose another: RELAY_PORT=${other}, or agent-relay up --port ${other}`)]
+  return [faultFinding('port', text, `choose another: RELAY_PORT=${other}, or agent-relay up --port ${other}`)]
 }
 
 const keysGoThere = 'Clients that are set up for that port send it their keys'
@@ -111,7 +115,7 @@ export const clisCheck: DoctorCheck = async ({ env, cwd }) => {
     return path === undefined ? [] : [{ editor, path }]
   })
   if (found.length === 0)
-    return [note('clis', 'no agent CLI is on PATH', 'for instance: npm install -g @anthropic-ai/claude-code')]
+    return [noteFinding('clis', 'no agent CLI is on PATH', 'for instance: npm install -g @anthropic-ai/claude-code')]
   const running = await tryWithControl(env, daemonStatus)
   return Promise.all(
     found.map(async ({ editor, path }): Promise<Finding> => {
@@ -119,9 +123,9 @@ export const clisCheck: DoctorCheck = async ({ env, cwd }) => {
       const check = `cli ${editor.name}`
       const text = `${version} (${path})`
       const isFound = !running?.path || programPath(editor, { ...around, env: { PATH: running.path } }) !== undefined
-      if (version !== undefined && isFound) return okay(check, text)
-      if (version !== undefined) return note(check, `${text}: ${unknownToDaemon}`, 'agent-relay daemon restart')
-      return fault(check, `${path} does not tell its version`, `try it: ${path} --version`)
+      if (version !== undefined && isFound) return okFinding(check, text)
+      if (version !== undefined) return noteFinding(check, `${text}: ${unknownToDaemon}`, 'agent-relay daemon restart')
+      return faultFinding(check, `${path} does not tell its version`, `try it: ${path} --version`)
     }),
   )
 }

@@ -21,7 +21,7 @@ export interface TerminalPanes {
 }
 
 /** Time in ms without a key after which the user counts as not typing. */
-export const attendedMs = 60_000
+export const userIdleMs = 60_000
 
 export interface PanePlace {
   title: string

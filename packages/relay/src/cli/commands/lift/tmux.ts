@@ -4,13 +4,13 @@ import { spawn } from 'node:child_process'
 import type { Env } from '@agent-relay/sdk/internal/discover'
 import { hasPassed } from '../../../machine/clock.ts'
 import {
-  attendedMs,
   type LiftWindow,
   type PanePlace,
   type PaneScreen,
   runOrFail,
   runProgram,
   type TerminalPanes,
+  userIdleMs,
 } from './panes.ts'
 
 /** Size of a tmux session (columns, rows) while no terminal is attached to it. */
@@ -82,7 +82,7 @@ export class TmuxPanes implements TerminalPanes {
     const { stdout } = await runProgram('tmux', ['list-clients', '-F', '#{pane_id} #{client_activity}'])
     return stdout.split('\n').some((row) => {
       const [there, seconds] = row.split(' ')
-      return there === pane && !hasPassed(attendedMs, Number(seconds) * 1_000, Date.now())
+      return there === pane && !hasPassed(userIdleMs, Number(seconds) * 1_000, Date.now())
     })
   }
 

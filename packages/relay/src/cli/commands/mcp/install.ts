@@ -9,7 +9,7 @@ import {
   exitCodes,
   type NamedCommand,
 } from '../../command.ts'
-import { ownName } from '../../own-name.ts'
+import { ownCommandName } from '../../own-name.ts'
 import {
   claudeListOptions,
   claudeListQuestion,
@@ -114,7 +114,7 @@ function installOptionsOf({ options, env, cwd, print }: CommandContext<WithoutPr
   const project = Boolean(options.project)
   if (global && project) throw new CommandError('Either --global or --project, not both', exitCodes.usage)
   const say = (text: string) => void print.line(json ? text : print.typed(text))
-  const command = `${ownName(env)} mcp`
+  const command = `${ownCommandName(env)} mcp`
   return {
     editor: editor?.join(','),
     global,

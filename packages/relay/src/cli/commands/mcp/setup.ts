@@ -5,7 +5,7 @@ import type { Env } from '@agent-relay/sdk/internal/discover'
 import { type CliCommand, type CliOption, type CommandContext, CommandError, exitCodes } from '../../command.ts'
 import { chooseWorkspace } from '../../connection.ts'
 import { yesOption } from '../../options.ts'
-import { ownName } from '../../own-name.ts'
+import { ownCommandName } from '../../own-name.ts'
 import { canInstallService, installService } from '../daemon/service.ts'
 import { runDaemonStart } from '../daemon/start.ts'
 import { checkDataDirectory } from '../daemon/starting.ts'
@@ -47,7 +47,7 @@ async function run(context: CommandContext<typeof setupOptions>): Promise<number
     )
   // The data directory is checked before the person is asked anything.
   checkDataDirectory(env)
-  const own = ownName(env)
+  const own = ownCommandName(env)
   const { workspace, editors, hooks, claudeList, service } = isAsking ? await ask(context) : await defaults(context)
   await runDaemonStart({ ...context, options: { project: workspace, json: options.json, quiet: isAsking } })
   if (editors.length > 0) {
@@ -88,7 +88,7 @@ const atLogin = { message: 'Should the daemon run by itself, from every login on
 async function ask(context: CommandContext<typeof setupOptions>): Promise<Answers> {
   const { options, env } = context
   const prompts = await import('@clack/prompts')
-  const { editors: known, freeHookEditors, hooksQuestion } = await import('@agent-relay/mcp/install')
+  const { editors: known, silentHookEditors, hooksQuestion } = await import('@agent-relay/mcp/install')
   const given = <T>(answer: T): Exclude<T, symbol> => {
     if (prompts.isCancel(answer)) throw new CommandError('Cancelled. Nothing was changed.', exitCodes.refused)
     return answer as Exclude<T, symbol>
@@ -115,7 +115,7 @@ async function ask(context: CommandContext<typeof setupOptions>): Promise<Answer
       required: false,
     }),
   )
-  const hookable = known.filter(({ name }) => editors.includes(name) && freeHookEditors.includes(name))
+  const hookable = known.filter(({ name }) => editors.includes(name) && silentHookEditors.includes(name))
   const isAsked = options.hooks === undefined && hookable.length > 0
   const isYes = isAsked && given(await prompts.confirm({ message: hooksQuestion(hookable) }))
   const isListAsked = options.claudeList === undefined && shouldAskForClaudeList(context, editors)

@@ -189,7 +189,7 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
         : 'off: only those that are started with --worktree',
     ],
     ['claims', `${claims}: ${claimTexts[claims]}`],
-    ['keep', keepText(keepMs)],
+    ['keep', retentionText(keepMs)],
     ...approve.filter(({ until }) => until > Date.now()).map((each) => ['approve', oneLine(delegationLine(each))]),
     ...Object.entries(terminal).map(([agent, whose]) => [
       agent === '*' ? 'all agents see' : `${oneLine(agent)} sees`,
@@ -199,7 +199,7 @@ async function show(print: Printer, policy: ShownPolicy): Promise<void> {
 }
 
 /** Returns the text for the policy's field `keepMs`. */
-export function keepText(keepMs: number | undefined): string {
+export function retentionText(keepMs: number | undefined): string {
   if (keepMs === undefined) return 'forever: events stay until somebody runs agent-relay workspace prune'
   return `${durationAsTyped(keepMs)}: finished events older than that move to the archive, once a day`
 }

@@ -11,7 +11,7 @@ import { forceMoveOption } from '../../options.ts'
 import { requirePerson } from '../../person.ts'
 import { countedText } from '../../text.ts'
 import { setUpCluster } from '../cluster/init.ts'
-import { atOption, printInvitation } from '../cluster/invitation.ts'
+import { hostOption, printInvitation } from '../cluster/invitation.ts'
 import { findLocalPostgres } from '../cluster/own-server.ts'
 import { adminAddress } from '../cluster/server.ts'
 
@@ -23,7 +23,7 @@ const shareOptions = {
     flags: '--invite <machine>',
     text: 'also print the line with which that machine joins, opens the workspace and gets its key',
   },
-  at: atOption,
+  at: hostOption,
 } satisfies CliOptions
 
 export const share: NamedCommand<typeof shareOptions> = {

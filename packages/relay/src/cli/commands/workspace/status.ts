@@ -6,7 +6,7 @@ import type { OutputOf } from '@agent-relay/sdk/protocol'
 import type { CliCommand, CommandContext } from '../../command.ts'
 import { withClient } from '../../connection.ts'
 import { countedText, oneLine, withTilde } from '../../text.ts'
-import { keepText } from './policy.ts'
+import { retentionText } from './policy.ts'
 
 export const status: CliCommand = {
   examples: ['agent-relay status', 'agent-relay status --project frontend --json'],
@@ -31,7 +31,7 @@ async function run(context: CommandContext): Promise<void> {
         ? []
         : [['outbox', `${countedText(status.queued, 'message')} not sent yet: agent-relay outbox`]]),
       ...(status.bytes === undefined ? [] : [['size', sizesText(status.bytes)]]),
-      ...(status.keepMs === undefined ? [] : [['keep', keepText(status.keepMs)]]),
+      ...(status.keepMs === undefined ? [] : [['keep', retentionText(status.keepMs)]]),
       ['socket', withTilde(oneLine(socketPath), env.HOME)],
       ...(status.agent === undefined ? [] : [['you', oneLine(status.agent)]]),
     ])

@@ -1,6 +1,6 @@
 // `trust`: allows the present settings in this project's .relay/config.json to take effect, or revokes that.
 
-import { replaceUnseen } from '@agent-relay/sdk/internal/clean'
+import { replaceInvisible } from '@agent-relay/sdk/internal/clean'
 import { dataDir } from '@agent-relay/sdk/internal/discover'
 import type { McpServerSettings, ProjectSettings } from '../../../machine/trust.ts'
 import { type CliCommand, type CliOptions, type CommandContext, CommandError, exitCodes } from '../../command.ts'
@@ -91,5 +91,5 @@ function serverLines(name: string, server: McpServerSettings): string[] {
  * like another.
  */
 function word(text: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(text) ? text : replaceUnseen(JSON.stringify(text), escapeCharacters)
+  return /^[\w@%+=:,./~-]+$/.test(text) ? text : replaceInvisible(JSON.stringify(text), escapeCharacters)
 }

@@ -2,29 +2,29 @@
 
 import { type Agent, RelayError } from '@agent-relay/sdk/internal/page'
 import { client } from './connection.ts'
-import { hintFleet, type ListedWorker } from './fleet.ts'
+import { type ListedWorker, refreshFleet } from './fleet.ts'
 import type { ShownNeed } from './needs.ts'
 import { retryRun } from './runs.ts'
 import type { Workplace } from './workplace.ts'
 
-export interface WorkerAct {
+export interface WorkerCommand {
   name: string
   op: 'worker.interrupt' | 'worker.pause' | 'worker.resume' | 'worker.release' | 'worker.retry' | 'agent.retire'
-  /** Whether the act cannot be undone; the page then asks once more. */
+  /** Whether the command cannot be undone; the page then asks once more. */
   isFinal: boolean
 }
 
 /** Stops the turn that a worker is in; its program stays. */
-const interrupt: WorkerAct = { name: 'Interrupt', op: 'worker.interrupt', isFinal: false }
-const pause: WorkerAct = { name: 'Pause', op: 'worker.pause', isFinal: false }
-const resume: WorkerAct = { name: 'Resume', op: 'worker.resume', isFinal: false }
-const release: WorkerAct = { name: 'Release', op: 'worker.release', isFinal: true }
+const interrupt: WorkerCommand = { name: 'Interrupt', op: 'worker.interrupt', isFinal: false }
+const pause: WorkerCommand = { name: 'Pause', op: 'worker.pause', isFinal: false }
+const resume: WorkerCommand = { name: 'Resume', op: 'worker.resume', isFinal: false }
+const release: WorkerCommand = { name: 'Release', op: 'worker.release', isFinal: true }
 /** Starts an ended worker again with the same task. */
-const retry: WorkerAct = { name: 'Retry', op: 'worker.retry', isFinal: false }
+const retry: WorkerCommand = { name: 'Retry', op: 'worker.retry', isFinal: false }
 /** Removes the agent from every list; its messages stay. */
-const archive: WorkerAct = { name: 'Archive', op: 'agent.retire', isFinal: true }
+const archive: WorkerCommand = { name: 'Archive', op: 'agent.retire', isFinal: true }
 
-export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker | undefined): WorkerAct[] {
+export function workerCommands({ status }: Pick<Agent, 'status'>, worker: ListedWorker | undefined): WorkerCommand[] {
   if (worker && worker.status !== 'exited') {
     const isInTurn = worker.status === 'busy' || worker.status === 'blocked'
     return [...(isInTurn ? [interrupt] : []), worker.status === 'paused' ? resume : pause, release]
@@ -34,10 +34,10 @@ export function actsOn({ status }: Pick<Agent, 'status'>, worker: ListedWorker |
 
 type ActingPlace = Pick<Workplace, 'client' | 'path' | 'hint'>
 
-const here: ActingPlace = { client, path: '', hint: hintFleet }
+const here: ActingPlace = { client, path: '', hint: refreshFleet }
 
-export async function perform(
-  { op }: WorkerAct,
+export async function runWorkerCommand(
+  { op }: WorkerCommand,
   name: string,
   { client, path, hint }: ActingPlace = here,
 ): Promise<void> {
@@ -54,7 +54,7 @@ export async function perform(
 }
 
 /** Gives the work of a failed worker or run again. `goesOn`: whether a worker's program goes on with its conversation, instead of beginning a new one. */
-export async function workAgain(
+export async function repeatFailedWork(
   { who, run }: ShownNeed,
   goesOn: boolean,
   { client, hint }: ActingPlace,

@@ -7,26 +7,26 @@ import { client, connection } from '../store/connection.ts'
 import { lastSeq } from '../store/events.ts'
 import { pageAddress, replaceAddress } from '../store/page-address.ts'
 import { eventsAfter, eventsAt, eventsUpTo, type Filter } from '../store/recorder.ts'
-import { recording } from '../store/recording.ts'
+import { openedRecording } from '../store/recording.ts'
 
 const [windowBefore, windowAfter, windowMax] = [150, 150, 400]
 /** The longest pause between two events while playing; longer pauses are cut to this. */
 const gapMsMax = 2_000
 
 /** A selected range of events by index; both ends are included. */
-export type Stretch = readonly [first: number, last: number]
+export type EventRange = readonly [first: number, last: number]
 
-export interface Tape {
+export interface EventWindow {
   events: readonly RelayEvent[]
   current: number
   isKnown: boolean
   isPlaying: boolean
   speed: number
   /** The selected range of the events by index: alone shown, played and stepped through. */
-  stretch: Stretch | undefined
+  stretch: EventRange | undefined
   /** Why events could not be loaded. */
   why: string | undefined
-  setStretch(stretch: Stretch | undefined): void
+  setStretch(stretch: EventRange | undefined): void
   step(by: number): void
   choose(index: number): void
   jump(seq: number): void
@@ -42,16 +42,16 @@ interface Loaded {
   isKnown: boolean
 }
 
-export function useTape(seq: number | undefined, filter: Filter): Tape {
-  const [tape, setTape] = useState<Loaded>({ events: [], current: 0, hasMore: false, isKnown: false })
+export function useEventWindow(seq: number | undefined, filter: Filter): EventWindow {
+  const [shown, setShown] = useState<Loaded>({ events: [], current: 0, hasMore: false, isKnown: false })
   const [why, setWhy] = useState<string>()
   const fail = useCallback((error: Error) => setWhy(error.message), [])
   const { agent, conversation, types } = filter
-  const held = useRef(tape)
-  held.current = tape
+  const held = useRef(shown)
+  held.current = shown
   const wanted = useMemo(() => ({ agent, conversation, types }), [agent, conversation, types])
   const asked = useRef(0)
-  const file = useCell(recording)
+  const file = useCell(openedRecording)
   const load = useCallback(
     async (seq: number | undefined) => {
       const turn = ++asked.current
@@ -60,7 +60,7 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
       const around = seq ?? file?.events.at(-1)?.seq ?? lastSeq.value
       const loaded = await windowAround(around, seq, wanted)
       if (turn !== asked.current) return
-      setTape(loaded)
+      setShown(loaded)
       setWhy(undefined)
     },
     [wanted, file],
@@ -73,25 +73,25 @@ export function useTape(seq: number | undefined, filter: Filter): Tape {
     const isHere = loadedBy.current === load && at >= 0
     loadedBy.current = load
     if (!isHere) load(seq).catch(fail)
-    else if (at !== current) setTape((before) => ({ ...before, current: at }))
+    else if (at !== current) setShown((before) => ({ ...before, current: at }))
   }, [seq, load, fail])
   const choose = useCallback(
     (index: number) => {
       const event = held.current.events[index]
       // Does nothing once the person has left the recorder: an event that is loaded late must not lead the person back there.
       if (!event || pageAddress.value.view !== 'recorder') return
-      setTape((before) => ({ ...before, current: index }))
+      setShown((before) => ({ ...before, current: index }))
       replaceAddress('recorder', [event.seq], { agent, in: conversation, types })
     },
     [agent, conversation, types],
   )
   const move = useCallback(
-    (by: number) => void moveHead(held.current, by, wanted, setTape, choose).catch(fail),
+    (by: number) => void moveHead(held.current, by, wanted, setShown, choose).catch(fail),
     [wanted, choose, fail],
   )
-  const playback = usePlayback(tape, move, choose)
+  const playback = usePlayback(shown, move, choose)
   return {
-    ...tape,
+    ...shown,
     ...playback,
     why,
     choose,
@@ -118,7 +118,7 @@ async function moveHead(
   { events, current, hasMore }: Loaded,
   by: number,
   filter: Filter,
-  setTape: (tape: Loaded) => void,
+  setShown: (shown: Loaded) => void,
   choose: (index: number) => void,
 ): Promise<void> {
   const next = current + by
@@ -127,9 +127,9 @@ async function moveHead(
   if (!edge || connection.value.phase !== 'up') return
   if (by > 0) {
     const more = await eventsAfter(edge.seq, filter, windowAfter)
-    if (more.events.length === 0) return setTape({ events, current, hasMore: false, isKnown: true })
+    if (more.events.length === 0) return setShown({ events, current, hasMore: false, isKnown: true })
     const all = [...events, ...more.events].slice(-windowMax)
-    setTape({
+    setShown({
       events: all,
       current: all.indexOf(more.events[0] as RelayEvent),
       hasMore: more.next !== undefined,
@@ -138,7 +138,7 @@ async function moveHead(
   } else {
     const more = await eventsUpTo(edge.seq - 1, filter, windowBefore)
     if (more.length === 0) return
-    setTape({ events: [...more, ...events].slice(0, windowMax), current: more.length - 1, hasMore, isKnown: true })
+    setShown({ events: [...more, ...events].slice(0, windowMax), current: more.length - 1, hasMore, isKnown: true })
   }
 }
 
@@ -147,7 +147,7 @@ function usePlayback(loaded: Loaded, move: (by: number) => void, choose: (index:
   const { events, current } = loaded
   const [isPlaying, setPlaying] = useState(false)
   const [speed, setSpeed] = useState(1)
-  const [stretch, setStretch] = useState<Stretch>()
+  const [stretch, setStretch] = useState<EventRange>()
   const [first, last] = stretch ?? []
   // The selected range is given as indexes of the events, so other events end the selection.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the events is the reason to run

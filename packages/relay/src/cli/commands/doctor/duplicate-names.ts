@@ -2,9 +2,9 @@
 
 import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
 import { shadowFixCommands, shadowWarning } from '../../shared-name.ts'
-import { type DoctorCheck, fault } from './finding.ts'
+import { type DoctorCheck, faultFinding } from './finding.ts'
 
-export const sharedNamesCheck: DoctorCheck = async ({ env }) => {
+export const duplicateNamesCheck: DoctorCheck = async ({ env }) => {
   const hiding = ((await tryWithControl(env, listWorkspaces)) ?? []).filter(({ shadows }) => shadows)
-  return hiding.map(({ name }) => fault('shared', shadowWarning(name), shadowFixCommands(name)))
+  return hiding.map(({ name }) => faultFinding('shared', shadowWarning(name), shadowFixCommands(name)))
 }

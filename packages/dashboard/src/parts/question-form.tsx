@@ -2,7 +2,7 @@
 
 import { type FormEvent, useState } from 'react'
 import type { Question } from '../store/approvals.ts'
-import { Button, Failure } from './bits.tsx'
+import { Button, FailureText } from './bits.tsx'
 
 interface ChoiceProps {
   questions: readonly Question[]
@@ -11,7 +11,7 @@ interface ChoiceProps {
   onRefuse(): void
 }
 
-export function Choice({ questions, why, onSend, onRefuse }: ChoiceProps) {
+export function QuestionForm({ questions, why, onSend, onRefuse }: ChoiceProps) {
   const [given, setGiven] = useState<readonly Given[]>(() => questions.map(() => ({ labels: [], own: '' })))
   const change = (at: number, next: Given): void => setGiven(given.map((each, i) => (i === at ? next : each)))
   const answers = given.map(({ labels, own }) => own.trim() || labels.join(', '))
@@ -35,7 +35,7 @@ export function Choice({ questions, why, onSend, onRefuse }: ChoiceProps) {
       <Button data-key="deny" onClick={onRefuse}>
         Refuse to answer
       </Button>
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }

@@ -6,9 +6,9 @@ import { Cell, useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
 import { onEvents } from '../store/events.ts'
 import { linkTo } from '../store/page-address.ts'
-import { Refresh } from '../store/refresh.ts'
-import { Ago } from './time.tsx'
-import './in-hand.css'
+import { ListRefresher } from '../store/refresh.ts'
+import { TimeAgo } from './time.tsx'
+import './claimed-files.css'
 
 type Claims = OutputOf<'claim.list'>['claims']
 
@@ -17,7 +17,7 @@ const filesShown = 8
 
 const claims = new Cell<Claims>([])
 /** Loads the claims again. They are also polled, because a claim ends without an event when its time has passed. */
-const refresh = new Refresh(async () => claims.set((await client.call('claim.list', {})).claims), {
+const refresh = new ListRefresher(async () => claims.set((await client.call('claim.list', {})).claims), {
   ...{ minMs: 1_000, idleMs: 30_000 },
 })
 onEvents((events) => events.some(({ type }) => type.startsWith('claim.')) && refresh.hint())
@@ -52,7 +52,7 @@ function Holder({ agent, held }: { agent: string; held: Claims }) {
         <span className="bar latest-head">
           <b className="clip">{agent}</b>
           <span className="muted small">
-            <Ago ts={held.map(({ since }) => since).sort()[0]} />
+            <TimeAgo ts={held.map(({ since }) => since).sort()[0]} />
           </span>
         </span>
         <span className="mono small clip-2" title={held.map(({ root, file }) => `${root}/${file}`).join('\n')}>

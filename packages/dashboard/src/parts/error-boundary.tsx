@@ -10,7 +10,7 @@ interface BoundaryProps {
 }
 
 /** An error boundary that tries to draw again when its React `key` changes; each view has its own key. */
-export class Boundary extends Component<BoundaryProps, { error?: Error }> {
+export class ErrorBoundary extends Component<BoundaryProps, { error?: Error }> {
   override state: { error?: Error } = {}
 
   static getDerivedStateFromError(error: unknown): { error: Error } {

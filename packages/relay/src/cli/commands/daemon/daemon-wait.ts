@@ -11,7 +11,7 @@ import { ageText } from '../../text.ts'
 import { logPath } from './log-file.ts'
 
 /** After this time in ms, the command prints what it is waiting for. */
-export const explainAfterMs = 10 * waitLimits.ownStart.usualMs
+export const waitNoticeMs = 10 * waitLimits.ownStart.usualMs
 
 /** The daemon that this command has started. `code` is its exit code, after it has ended. */
 interface StartedDaemon {
@@ -31,7 +31,7 @@ export class DaemonWait {
   constructor(
     env: Env,
     say: (text: string) => void,
-    limits = { tellMs: explainAfterMs, otherMs: waitLimitMs('otherStart') },
+    limits = { tellMs: waitNoticeMs, otherMs: waitLimitMs('otherStart') },
   ) {
     this.#env = env
     this.#say = say

@@ -4,7 +4,7 @@ import { troublesOf } from '../../../core/shared-trouble.ts'
 import { listWorkspaces, tryWithControl } from '../../control-socket.ts'
 import type { DoctorCheck } from './finding.ts'
 
-export const sharedCheck: DoctorCheck = async ({ env }) => {
+export const sharedWorkspacesCheck: DoctorCheck = async ({ env }) => {
   const workspaces = (await tryWithControl(env, listWorkspaces)) ?? []
   return workspaces.flatMap((workspace) => {
     const troubles = troublesOf({ ...workspace, voids: workspace.voids?.slice(0, 1) })

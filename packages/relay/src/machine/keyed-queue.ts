@@ -1,7 +1,7 @@
 // Work that is done one after another.
 
 /** Runs the work of each key in the order in which it came. Work that fails does not keep the next from being done. */
-export class Sequences {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
   run<T>(key: string, work: () => Promise<T>): Promise<T> {

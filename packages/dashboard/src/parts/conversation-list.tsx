@@ -4,15 +4,15 @@ import type { Conversation } from '@agent-relay/sdk/internal/page'
 import { type FormEvent, memo, useState } from 'react'
 import { useCell } from '../store/cell.ts'
 import { client, connection } from '../store/connection.ts'
-import { conversations, olderConversations, titleOf } from '../store/conversations.ts'
+import { conversations, conversationTitle, olderConversations } from '../store/conversations.ts'
 import { fleet } from '../store/fleet.ts'
-import { go, linkTo } from '../store/page-address.ts'
-import { useAttempt } from './attempt.ts'
-import { Count, Empty, Failure } from './bits.tsx'
+import { goToView, linkTo } from '../store/page-address.ts'
+import { useAsyncAction } from './async-action.ts'
+import { CountBadge, EmptyList, FailureText } from './bits.tsx'
 import { previewOf } from './markdown-tree.ts'
-import './places.css'
+import './conversation-list.css'
 
-export function Places({ chosen }: { chosen: string }) {
+export function ConversationList({ chosen }: { chosen: string }) {
   const list = useCell(conversations)
   const older = useCell(olderConversations)
   const groups: [title: string, list: Conversation[]][] = [
@@ -24,7 +24,7 @@ export function Places({ chosen }: { chosen: string }) {
     <nav className="split-list" aria-label="Conversations">
       <h1 className="unseen">Talk</h1>
       <NewPlace />
-      {list?.length === 0 && <Empty title="Nothing yet" command="agent-relay channels create build" />}
+      {list?.length === 0 && <EmptyList title="Nothing yet" command="agent-relay channels create build" />}
       {groups.map(([title, group]) =>
         group.length === 0 ? null : (
           <div key={title} className="place-group">
@@ -61,8 +61,8 @@ const Place = memo(function Place({ place, isChosen }: { place: Conversation; is
         aria-current={isChosen ? 'true' : undefined}
       >
         <span className="bar place-head">
-          <span className="place-name clip">{titleOf(name, me)}</span>
-          <Count value={unread} label="unread" />
+          <span className="place-name clip">{conversationTitle(name, me)}</span>
+          <CountBadge value={unread} label="unread" />
         </span>
         <bdi className="muted clip small">{last ? `${last.from}: ${previewOf(last.preview)}` : 'nothing yet'}</bdi>
       </a>
@@ -75,7 +75,7 @@ function NewPlace() {
   const { agent: me } = useCell(connection)
   const { agents } = useCell(fleet)
   const [to, setTo] = useState('')
-  const { why, attempt } = useAttempt()
+  const { why, attempt } = useAsyncAction()
   const open = (event: FormEvent): void => {
     event.preventDefault()
     const wanted = to.trim()
@@ -83,7 +83,7 @@ function NewPlace() {
     void attempt(async () => {
       if (wanted.startsWith('#')) await client.call('channel.join', { channel: wanted, create: true })
       setTo('')
-      go('talk', [wanted.startsWith('#') || wanted === '*' ? wanted : `@${[me, wanted].sort().join(',')}`])
+      goToView('talk', [wanted.startsWith('#') || wanted === '*' ? wanted : `@${[me, wanted].sort().join(',')}`])
     })
   }
   return (
@@ -102,7 +102,7 @@ function NewPlace() {
             <option key={name} value={name} />
           ))}
       </datalist>
-      <Failure text={why} />
+      <FailureText text={why} />
     </form>
   )
 }

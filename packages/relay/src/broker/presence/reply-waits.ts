@@ -12,7 +12,7 @@ import { type Absence, absenceText, longAbsenceMs, shortenedNameList } from './a
 
 const agentAddress = /^[^#*][^*]*$/
 
-export interface Wait {
+export interface ReplyWait {
   by: string
   /** The awaited agent, if the message goes to one agent; an agent of another workspace as `frontend:Designer`. Unset if the message goes to several. */
   on?: string
@@ -34,7 +34,7 @@ export interface AwaitedReply {
 }
 
 /** The limits of one wait for a reply. */
-export interface WaitLimits {
+export interface ReplyWaitLimits {
   timeoutMs: number
   /** Whether the sender gave a time limit itself: it then waits even for an agent that is away. */
   waitsForReturn: boolean
@@ -48,9 +48,9 @@ type EndCode = 'wait.timeout' | 'wait.gone' | 'wait.cycle' | 'wait.cancelled' | 
 
 type WaitParts = Pick<WorkspaceCore, 'store' | 'hub' | 'clock' | 'otherMachines'>
 
-export class Waits {
+export class ReplyWaits {
   readonly #parts: WaitParts
-  readonly #open = new Set<Wait>()
+  readonly #open = new Set<ReplyWait>()
   readonly #changed = new Set<() => void>()
   readonly #stop = new AbortController()
 
@@ -62,16 +62,16 @@ export class Waits {
   }
 
   /** Opens a wait before the sender's message is sent, so that of two agents who ask each other at once the second is refused. */
-  open(by: string, to: string | string[]): Wait {
+  open(by: string, to: string | string[]): ReplyWait {
     const on = typeof to === 'string' && agentAddress.test(to) ? to : undefined
     const circle = on === undefined ? undefined : this.#path(on, by)
     if (circle) throw new RefusalError('wait.cycle', { to: on, circle: [circleText(by, circle)] })
-    const wait: Wait = { by, on, since: { at: this.#parts.clock.now(), steady: this.#parts.clock.steady() } }
+    const wait: ReplyWait = { by, on, since: { at: this.#parts.clock.now(), steady: this.#parts.clock.steady() } }
     this.#open.add(wait)
     return wait
   }
 
-  close(wait: Wait): void {
+  close(wait: ReplyWait): void {
     this.#open.delete(wait)
     this.#tell()
   }
@@ -103,7 +103,7 @@ export class Waits {
   }
 
   /** Returns the agent's open wait for one other agent, once the question is stored. */
-  of(agent: string): Wait | undefined {
+  of(agent: string): ReplyWait | undefined {
     for (const wait of this.#all()) if (wait.by === agent && wait.on !== undefined && wait.awaited) return wait
     return undefined
   }
@@ -129,7 +129,7 @@ export class Waits {
   }
 
   /** Waits for the reply. Rejects at the deadline, if the awaited agent has been away too long, or if the caller gives up. */
-  waitForReply(wait: Wait, awaited: AwaitedReply, limits: WaitLimits, ended: AbortSignal): Promise<Message> {
+  waitForReply(wait: ReplyWait, awaited: AwaitedReply, limits: ReplyWaitLimits, ended: AbortSignal): Promise<Message> {
     wait.awaited = awaited
     this.#tell()
     return new Promise((resolve, reject) => {
@@ -185,14 +185,14 @@ export class Waits {
    * Returns the absence that ends the wait, if any. For a sender that gave its own time limit, only an agent that has left since the wait began counts as
    * absent.
    */
-  #absence({ since }: Wait, { waitsForReturn, absence }: WaitLimits): Absence | undefined {
+  #absence({ since }: ReplyWait, { waitsForReturn, absence }: ReplyWaitLimits): Absence | undefined {
     const found = absence()
     const isSince = found !== undefined && !found.isAtLeast && found.ms <= this.#parts.clock.steady() - since.steady
     return waitsForReturn && !isSince ? undefined : found
   }
 
   /** Finds the awaited answer as core/answers.ts defines it. A direct message that replies to nothing counts only if one agent alone was asked. */
-  #findReply({ by, on }: Wait, { id, conversation, afterSeq, afterN, thread }: AwaitedReply): Message | undefined {
+  #findReply({ by, on }: ReplyWait, { id, conversation, afterSeq, afterN, thread }: AwaitedReply): Message | undefined {
     const { queries, view } = this.#parts.store
     const asked = { id, conversation, thread: thread ?? view.message(id)?.thread }
     const sent = { conversation, n: afterN, seq: afterSeq, from: by }
@@ -205,7 +205,7 @@ export class Waits {
   }
 
   /** Yields the open waits of this machine and of the other machines. */
-  *#all(): Generator<Wait> {
+  *#all(): Generator<ReplyWait> {
     yield* this.#open
     for (const told of this.#parts.otherMachines.waits()) {
       const wait = this.#waitFromElsewhere(told)
@@ -214,10 +214,10 @@ export class Waits {
   }
 
   /** Converts a wait that another machine has reported. Undefined if its answer is stored here already, or if that machine is not the sender's home. */
-  #waitFromElsewhere({ by, machine, on, since, message, thread }: RemoteWait): Wait | undefined {
+  #waitFromElsewhere({ by, machine, on, since, message, thread }: RemoteWait): ReplyWait | undefined {
     const { view } = this.#parts.store
     if (view.home(by)?.machine !== machine) return undefined
-    const wait: Wait = { by, on, since: { at: since, steady: 0 } }
+    const wait: ReplyWait = { by, on, since: { at: since, steady: 0 } }
     const head = view.message(message)
     if (!head) return wait
     const { conversation, seq: afterSeq, n: afterN } = head
@@ -247,7 +247,7 @@ export class Waits {
   }
 
   /** Finds a chain of waits from one agent to another; undefined if there is none. */
-  #path(from: string, target: string, seen = new Set<string>()): Wait[] | undefined {
+  #path(from: string, target: string, seen = new Set<string>()): ReplyWait[] | undefined {
     if (from === target) return []
     if (seen.has(from)) return undefined
     seen.add(from)
@@ -260,7 +260,7 @@ export class Waits {
   }
 }
 
-function circleText(by: string, path: readonly Wait[]): string {
+function circleText(by: string, path: readonly ReplyWait[]): string {
   return [by, ...path.map((wait) => wait.by), by].join(' → ')
 }
 

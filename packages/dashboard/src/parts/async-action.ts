@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'react'
 
 /** Runs what the person has asked for. `why` is the reason of a failure, until the next try. */
-export function useAttempt() {
+export function useAsyncAction() {
   const [why, setWhy] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const attempt = async (work: () => unknown): Promise<void> => {
@@ -27,7 +27,7 @@ interface Told<T> {
 const nothing = {}
 
 /** The answer of `ask`, which is asked again when a value of `about` has changed. An answer that comes too late counts for nothing. */
-export function useAnswer<T>(ask: () => Promise<T>, about: readonly unknown[]): Told<T> {
+export function useAsyncResult<T>(ask: () => Promise<T>, about: readonly unknown[]): Told<T> {
   const [told, setTold] = useState<Told<T>>(nothing)
   useEffect(() => {
     let isCurrent = true

@@ -6,39 +6,39 @@ import type { CodeNode } from './highlight.ts'
 /** The time limit for one text; a screenful of code takes a few milliseconds. */
 const colourMs = 300
 
-export interface AskedColours {
+export interface HighlightRequest {
   code: string
   language: string
 }
 
-export type FromThread = { isReady: true } | { nodes: readonly CodeNode[] | undefined }
+export type HighlightAnswer = { isReady: true } | { nodes: readonly CodeNode[] | undefined }
 
 /** The members of a browser's Worker that this file uses. */
-export interface ColourThread {
-  onmessage: ((event: { data: FromThread }) => void) | null
+export interface HighlightThread {
+  onmessage: ((event: { data: HighlightAnswer }) => void) | null
   onerror: ((event: never) => void) | null
-  postMessage(asked: AskedColours): void
+  postMessage(asked: HighlightRequest): void
   terminate(): void
 }
 
 interface Waiting {
-  asked: AskedColours
+  asked: HighlightRequest
   done(nodes: readonly CodeNode[] | undefined): void
 }
 
-export class Colours {
-  readonly #start: () => ColourThread
+export class CodeHighlighter {
+  readonly #start: () => HighlightThread
   readonly #waiting: Waiting[] = []
-  #thread: ColourThread | undefined
+  #thread: HighlightThread | undefined
   #isReady = false
   #alarm: ReturnType<typeof setTimeout> | undefined
 
-  constructor(start: () => ColourThread) {
+  constructor(start: () => HighlightThread) {
     this.#start = start
   }
 
   /** Finds the colours of a text; undefined if the language is unknown or the search takes too long. */
-  of(asked: AskedColours): Promise<readonly CodeNode[] | undefined> {
+  of(asked: HighlightRequest): Promise<readonly CodeNode[] | undefined> {
     return new Promise((done) => {
       this.#waiting.push({ asked, done })
       if (this.#waiting.length === 1) this.#next()
@@ -58,7 +58,7 @@ export class Colours {
     this.#alarm = setTimeout(() => this.#giveUp(), colourMs)
   }
 
-  #load(): ColourThread {
+  #load(): HighlightThread {
     const thread = this.#start()
     thread.onmessage = ({ data }) => {
       if (this.#thread !== thread) return

@@ -8,7 +8,7 @@ import { versionFault } from './migrating.ts'
 export const busyTimeoutMs = 5_000
 
 /** Returns `ok`, or what is wrong with the file. A daemon may have the file open. */
-export function checkSoundness(path: string): string {
+export function checkIntegrity(path: string): string {
   let database: Database | undefined
   try {
     database = new Database(path)
@@ -25,7 +25,7 @@ export function checkSoundness(path: string): string {
 
 /** Whether no part of a file is missing. The file is a database or its write-ahead log, and is read to its end. */
 export function isFileWhole(path: string): boolean {
-  return path.endsWith('-wal') ? hasEveryFrame(path) : checkSoundness(path) === 'ok'
+  return path.endsWith('-wal') ? hasEveryFrame(path) : checkIntegrity(path) === 'ok'
 }
 
 const [logHeader, frameHeader] = [32, 24]

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { replaceAddress } from './page-address.ts'
 import type { ViewName } from './views.ts'
 
-export function useOpening(view: ViewName, isChosen: boolean, first: string | undefined): void {
+export function useDefaultSelection(view: ViewName, isChosen: boolean, first: string | undefined): void {
   useEffect(() => {
     if (!isChosen && first !== undefined && matchMedia('(min-width: 761px)').matches) replaceAddress(view, [first])
   }, [view, isChosen, first])

@@ -3,8 +3,8 @@
 import { useCell } from '../store/cell.ts'
 import { connection } from '../store/connection.ts'
 import { lagMs } from '../store/fleet.ts'
-import { Since } from './time.tsx'
-import './line.css'
+import { ElapsedTime } from './time.tsx'
+import './connection-status.css'
 
 export function ConnectionStatus() {
   const { phase, agent, since, version } = useCell(connection)
@@ -13,7 +13,7 @@ export function ConnectionStatus() {
     return (
       <p className="bar line lost" role="status">
         <i className="dot" aria-hidden="true" />
-        <span>Reconnecting … {since !== undefined && <Since ts={new Date(since).toISOString()} />}</span>
+        <span>Reconnecting … {since !== undefined && <ElapsedTime ts={new Date(since).toISOString()} />}</span>
       </p>
     )
   return (

@@ -1,7 +1,7 @@
 // The letters in an agent's avatar: its initials, or, for agents whose initials are the same, letters from the part in which their names differ.
 
 /** Returns the letters of each name. */
-export function facesOf(names: readonly string[]): Map<string, string> {
+export function avatarLettersOf(names: readonly string[]): Map<string, string> {
   const groups = new Map<string, string[]>()
   for (const name of names) {
     // Numbered names are alike, whatever their numbers begin with.

@@ -5,7 +5,7 @@
 // and the CSSOM for the attribute.
 
 /** Turns the style elements that are created while `work` runs into constructed sheets. The terminal creates all of its style elements when it is opened. */
-export function withSheltered(work: () => void): void {
+export function withCspSafeStyles(work: () => void): void {
   document.createElement = ((tag: string, options?: ElementCreationOptions) =>
     tag === 'style' ? sheetElement() : create(tag, options)) as typeof document.createElement
   try {
@@ -44,7 +44,7 @@ function sheetElement(): HTMLElement {
  * Lets `setAttribute('style', …)` of every span set the style through the CSSOM. That loosens nothing: a script that can set an attribute can set the style
  * too.
  */
-export function shelterSpans(): void {
+export function allowSpanStyles(): void {
   HTMLSpanElement.prototype.setAttribute = function (name: string, value: string): void {
     if (name === 'style') this.style.cssText = value
     else Element.prototype.setAttribute.call(this, name, value)

@@ -1,5 +1,5 @@
-// Reach: how soon a message gets to a connected agent, and whether the message wakes it. One function decides this for lists of agents and for senders that
-// wait. Other files show the messages to agents, one file for each route.
+// Reachability: how soon a message gets to a connected agent, and whether it wakes the agent. One function decides this for lists of agents and for
+// senders that wait. Other files show the messages to agents, one file for each route.
 
 import type { ReachName } from '@agent-relay/sdk/protocol'
 import type { Deliveries } from '../messages/deliveries.ts'
@@ -8,7 +8,7 @@ import type { WorkerStates } from '../presence/availability.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { HookWaiters } from './hook-waiters.ts'
 
-export interface ReachParts {
+export interface AgentReachabilityParts {
   sessions: Sessions
   deliveries: Deliveries
   inboxes: Inboxes
@@ -16,12 +16,12 @@ export interface ReachParts {
   waiters: HookWaiters
 }
 
-export class Reach {
-  readonly #parts: ReachParts
+export class AgentReachability {
+  readonly #parts: AgentReachabilityParts
   /** The agents whose CLI lets the daemon wake them, with the number of their sessions for which it does. */
   readonly #woken = new Map<string, number>()
 
-  constructor(parts: ReachParts) {
+  constructor(parts: AgentReachabilityParts) {
     this.#parts = parts
   }
 

@@ -1,7 +1,7 @@
 // Work that may fail without harm.
 
 /** Returns what `work` returns; undefined if it throws. */
-export function attempt<T>(work: () => T): T | undefined {
+export function tryOrUndefined<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch {

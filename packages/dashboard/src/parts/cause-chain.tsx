@@ -2,12 +2,12 @@
 // list beside the picture says the same in words, and can be used with the keyboard.
 
 import type { Message, RelayEvent } from '@agent-relay/sdk/internal/page'
-import { fieldsOf } from '../store/concerns.ts'
-import { go } from '../store/page-address.ts'
-import type { Causes } from '../store/recorder.ts'
+import { factFields } from '../store/concerns.ts'
+import { goToView } from '../store/page-address.ts'
+import type { MessageCauses } from '../store/recorder.ts'
 import { eventText, recipientsText } from './event-text.ts'
 import { previewOf } from './markdown-tree.ts'
-import './chain-picture.css'
+import './cause-chain.css'
 
 const [columnPx, rowPx, headPx, nameChars] = [86, 24, 24, 12]
 /** Limits of the picture: more columns could not be told apart. Agents without a column appear only in the list beside the picture. */
@@ -23,7 +23,7 @@ interface Step {
   isHere?: boolean
 }
 
-export function ChainPicture({ message, causes }: { message: Message; causes: Causes }) {
+export function CauseChain({ message, causes }: { message: Message; causes: MessageCauses }) {
   const here: Step = { ...stepOfMessage(message), isHere: true }
   const steps = [...causes.answered.map(stepOfMessage), here, ...causes.after.map(stepOf)].slice(0, rowsMax)
   if (steps.length === 1) return null
@@ -72,7 +72,7 @@ function Row({ step: { seq, from, to, text, look, isHere }, columns, y, width }:
   const ends = to.flatMap((name) => columns.get(name) ?? [])
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the list beside the picture does the same by keyboard
-    <g className={`chain-step is-${look}`} onClick={() => go('recorder', [seq])}>
+    <g className={`chain-step is-${look}`} onClick={() => goToView('recorder', [seq])}>
       <title>{text}</title>
       <rect className={isHere ? 'chain-here' : 'chain-row'} x="0" y={y - rowPx / 2} width={width} height={rowPx} />
       {start !== undefined &&
@@ -107,7 +107,7 @@ const looks: readonly [start: string, look: Step['look']][] = [
 
 function stepOf(event: RelayEvent): Step {
   if (event.message) return stepOfMessage(event.message)
-  const { agent, caller, provider } = fieldsOf(event)
+  const { agent, caller, provider } = factFields(event)
   const [from = event.by] = [agent, caller].filter((name) => typeof name === 'string')
   const look = looks.find(([start]) => event.type.startsWith(start))?.[1] ?? 'other'
   const to = typeof provider === 'string' ? [provider] : []

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { JoinedWrites } from '../../src/wires/joined-writes.ts'
+import { BatchedWrites } from '../../src/wires/batched-writes.ts'
 
 /** A stream that takes nothing until it is let. */
 function slowStream() {
@@ -17,7 +17,7 @@ function slowStream() {
     },
   })
   stream.on('error', () => {})
-  return { writes, take: () => take(), stream, joined: new JoinedWrites(stream as unknown as Socket) }
+  return { writes, take: () => take(), stream, joined: new BatchedWrites(stream as unknown as Socket) }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))

@@ -1,11 +1,11 @@
-// A witness: a pair of clients that keep calling the daemon during a trial, to show that they do not notice what else is done to the daemon.
+// A latency probe: a pair of clients that keep calling the daemon during a trial, to show that they do not notice what else is done to the daemon.
 
 import type { RelayClient } from '@agent-relay/sdk'
 import { waitLimitMs } from '@agent-relay/sdk/internal/waits'
 import { connectClient } from './clients.ts'
 import { settlesWithin, sleep, type Trial } from './processes.ts'
 
-export interface WitnessReport {
+export interface LatencyReport {
   calls: number
   failures: string[]
   p50Ms: number
@@ -13,11 +13,11 @@ export interface WitnessReport {
   maxMs: number
 }
 
-/** How long the witness waits for its last call at the end of the trial, so that a hang is reported. */
+/** How long the probe waits for its last call at the end of the trial, so that a hang is reported. */
 const lastCallMsMax = waitLimitMs('prove')
 
 /** Sends messages to a second agent and takes them from its inbox, again and again with a short rest, and measures the calls. */
-export class Witness {
+export class LatencyProbe {
   readonly #sender: RelayClient
   readonly #receiver: RelayClient
   readonly #failures: string[]
@@ -38,21 +38,21 @@ export class Witness {
     this.#done = this.#go()
   }
 
-  static async start(trial: Trial): Promise<Witness> {
+  static async start(trial: Trial): Promise<LatencyProbe> {
     const faults: string[] = []
     const sender = await connectClient(trial, 'witness-a', { faults })
-    return new Witness(trial, sender, await connectClient(trial, 'witness-b', { faults }), faults)
+    return new LatencyProbe(trial, sender, await connectClient(trial, 'witness-b', { faults }), faults)
   }
 
   /** Returns the measured calls since the last report, and all failures so far. */
-  report(): WitnessReport {
+  report(): LatencyReport {
     const sorted = this.#tookMs.sort((a, b) => a - b)
     this.#tookMs = []
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
     return { calls: sorted.length, failures: [...this.#failures], p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
   }
 
-  async end(lastCallMs = lastCallMsMax): Promise<WitnessReport> {
+  async end(lastCallMs = lastCallMsMax): Promise<LatencyReport> {
     this.#isOver = true
     if (!(await settlesWithin(lastCallMs, this.#done))) this.#failures.push('a call was never answered')
     if (this.#received !== this.#sent) this.#failures.push(`sent ${this.#sent}, received ${this.#received}`)

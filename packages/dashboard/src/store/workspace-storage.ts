@@ -13,13 +13,14 @@ function nameIn(path: string): string | undefined {
   }
 }
 
-export const pathOf = (workspace: string): string => `/w/${encodeURIComponent(workspace)}/`
+export const workspacePath = (workspace: string): string => `/w/${encodeURIComponent(workspace)}/`
 
 /** Returns the `localStorage` key for a value of a workspace, by default of this one. */
-export const keptAs = (what: string, workspace = chosenWorkspace ?? ''): string => `agent-relay.${workspace}.${what}`
+export const storageKey = (what: string, workspace = chosenWorkspace ?? ''): string =>
+  `agent-relay.${workspace}.${what}`
 
 /** Returns a kept value; undefined if there is none, or if the browser refuses its storage to the page. */
-export function keptHere(place: string): string | undefined {
+export function readStored(place: string): string | undefined {
   try {
     return localStorage.getItem(place) ?? undefined
   } catch {
@@ -28,9 +29,9 @@ export function keptHere(place: string): string | undefined {
 }
 
 /** Returns the pairs of a kept list; none if there is no such list. */
-export function keptPairs(place: string): (readonly [key: string, value: unknown])[] {
+export function readStoredPairs(place: string): (readonly [key: string, value: unknown])[] {
   try {
-    const kept: unknown = JSON.parse(keptHere(place) ?? '[]')
+    const kept: unknown = JSON.parse(readStored(place) ?? '[]')
     return Array.isArray(kept) ? kept.map(([key, value]) => [String(key), value]) : []
   } catch {
     return []
@@ -38,7 +39,7 @@ export function keptPairs(place: string): (readonly [key: string, value: unknown
 }
 
 /** Keeps a value in the browser's storage. If the storage is full or refused, the value lasts only while the page is open. */
-export function keepHere(place: string, text: string): void {
+export function writeStored(place: string, text: string): void {
   try {
     localStorage.setItem(place, text)
   } catch {}

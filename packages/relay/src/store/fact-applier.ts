@@ -86,7 +86,7 @@ const rareStatements = {
   runsRestored: 'UPDATE runs SET machine = ?',
 }
 
-export class Evolve {
+export class FactApplier {
   readonly #database: Database
   readonly #tables: TablesMirror
   readonly #concerns: ConcernRows

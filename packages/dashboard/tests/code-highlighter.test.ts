@@ -1,13 +1,13 @@
 // Tests of code colouring in a thread, one text after the other: a text that takes too long, or fails, loses only its own colours.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type AskedColours, Colours, type ColourThread } from '../src/parts/colours.ts'
+import { CodeHighlighter, type HighlightRequest, type HighlightThread } from '../src/parts/code-highlighter.ts'
 import { highlighted } from '../src/parts/highlight.ts'
 
 /** What a browser's Worker is to whoever has started it. It is ready when it is told to be, and never answers what is endless. */
-class Thread implements ColourThread {
-  onmessage: ColourThread['onmessage'] = null
-  onerror: ColourThread['onerror'] = null
+class Thread implements HighlightThread {
+  onmessage: HighlightThread['onmessage'] = null
+  onerror: HighlightThread['onerror'] = null
   readonly asked: string[] = []
   isOver = false
 
@@ -15,7 +15,7 @@ class Thread implements ColourThread {
     this.onmessage?.({ data: { isReady: true } })
   }
 
-  postMessage({ code, language }: AskedColours): void {
+  postMessage({ code, language }: HighlightRequest): void {
     this.asked.push(code)
     if (code === 'endless') return
     queueMicrotask(() => this.onmessage?.({ data: { nodes: highlighted(code, language) } }))
@@ -27,11 +27,11 @@ class Thread implements ColourThread {
 }
 
 let threads: Thread[]
-let colours: Colours
+let colours: CodeHighlighter
 beforeEach(() => {
   vi.useFakeTimers()
   threads = []
-  colours = new Colours(() => {
+  colours = new CodeHighlighter(() => {
     threads.push(new Thread())
     return threads.at(-1) as Thread
   })

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 
 type Flushed = (error?: Error | null) => void
 
-export class JoinedWrites {
+export class BatchedWrites {
   readonly #socket: Socket
   #lines = ''
   /** Callbacks for when these lines have been sent, or are lost. */

@@ -34,7 +34,7 @@ interface FileChange {
  * since closing a second descriptor of a database would release SQLite's locks. If SQLite has written beyond the place where a file was cut, the file has its
  * full length again, but also a hole, which takes no space on the disk.
  */
-export class OpenedFiles {
+export class ReplacedFilesCheck {
   readonly #known: KnownFile[]
   readonly #isWhole: (path: string) => boolean
 
