@@ -118,7 +118,7 @@ play('answered is told once, with the first words', async ({ ada, bob }) => {
 play('a request is its asker’s own', async ({ ada, bob, cy, enter, key }) => {
   await asks(ada, 'bob', 'ended')
   expect(await awaited(cy)).toEqual([])
-  await refused(cy.call('notice.drop', { agent: 'bob' }), 'notice.none', /not asked to be told of bob/)
+  await refused(cy.call('notice.drop', { agent: 'bob' }), 'notice.none', /not asked for a notice about bob/)
   await refused(asks(ada, 'ada', 'idle'), 'notice.yourself', /another agent/)
   await refused(asks(ada, 'bbo', 'idle'), 'agent.unknown', /Did you mean bob/)
   const events = async (actor: Actor) => (await actor.call('event.list', { types: ['notice.asked'] })).events.length

@@ -72,7 +72,7 @@ test('one that cannot be opened without the database is opened by itself when th
   await laptop.start()
   expect(troubles.at(-1)).toMatch(/"team" cannot be reached/)
   expect(await team()).toMatchObject({ open: false, shared: true })
-  await refused(laptop.control('workspace.open', { workspace: 'team' }), 'cluster.unreachable', /Ask again later/)
+  await refused(laptop.control('workspace.open', { workspace: 'team' }), 'cluster.unreachable', /Try again later/)
   await server.resume()
   await until(async () => (await team())?.open)
   const ada = await enter('ada')

@@ -113,5 +113,5 @@ async function fill(dan: Actor): Promise<void> {
   for (const { id } of (await dan.call('outbox.list', {})).queued) await dan.call('outbox.drop', { id })
   const { workspaces, clusterFault } = await place.laptop.control('workspace.list', {})
   expect(workspaces).toMatchObject([{ queued: 3 }])
-  expect(clusterFault).toMatch(/^The cluster cannot be reached \(.+: Nothing listens there\..+\)\. Ask again later\.$/)
+  expect(clusterFault).toMatch(/^The cluster cannot be reached \(.+: Nothing listens there\..+\)\. Try again later\.$/)
 }

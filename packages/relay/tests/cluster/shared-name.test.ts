@@ -59,7 +59,7 @@ test('no way of making a workspace takes the name, and each says the two command
 test('while the cluster does not answer, a name that it had is taken, and another one is free', async () => {
   server.kill()
   const { code, stderr } = await box.launch(['workspace', 'create', 'team'])
-  expect([code, stderr]).toEqual([1, expect.stringContaining('does not answer, and when it did last it had')])
+  expect([code, stderr]).toEqual([1, expect.stringContaining('does not answer, and when it last did, it had')])
   expect((await box.run(['workspace', 'create', 'mine'])).code).toBe(0)
   // Without a daemon too.
   await box.run(['daemon', 'stop'])

@@ -126,7 +126,7 @@ test('a workspace is shared: no number changes, and the other machine opens it',
   expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining('workspace share team --force')])
   await Promise.all([ada.leaves(), old.leaves()])
   await until(async () => (await laptop.run(['workspace', 'share', 'team'])).code === 0)
-  expect((await laptop.run(['workspace', 'share', 'team'])).stderr).toContain('shared already')
+  expect((await laptop.run(['workspace', 'share', 'team'])).stderr).toContain('already shared')
   const { workspaces } = await box.json<{ workspaces: object[] }>(['workspace', 'list'])
   expect(workspaces).toContainEqual(expect.objectContaining({ name: 'team', open: false, shared: true }))
   expect((await laptop.run(['workspace', 'list'])).stdout).toMatch(/team +open, shared/)

@@ -84,7 +84,7 @@ test('an approval is seen on another machine, which does not end it when it star
   const input = { id, digest, choice: 'yes', surface: 'terminal' as const, standing }
   const answer = { rule: 'approval.answer', input, by: 'agent-relay', cause: 'answer' } as const
   expect(await engine.submit(answer)).toMatchObject({
-    refusal: { code: 'approval.elsewhere', message: expect.stringContaining('is asked for on box') },
+    refusal: { code: 'approval.elsewhere', message: expect.stringContaining('belongs to a program on box') },
   })
   const there = (await box.open(workspace)).workspace.engine
   expect(await there.submit(answer)).toMatchObject({ outcome: { how: 'answered' } })

@@ -92,7 +92,7 @@ test('the screen of a worker is seen by its parent alone, which may type into it
   const { text } = await world.lead.call('worker.screen', { name: 'Fay' })
   expect(text).toContain('scripted agent')
   const stranger = await world.client('Stranger')
-  await expect(stranger.call('worker.screen', { name: 'Fay' })).rejects.toThrow('is for Lead, who hired it')
+  await expect(stranger.call('worker.screen', { name: 'Fay' })).rejects.toThrow('may be seen by Lead, who hired it')
   await expect(stranger.call('worker.type', { name: 'Fay', data: 'x' })).rejects.toThrow('No worker is named')
   const seen: { data: string; isPast?: boolean }[] = []
   let ended = ''

@@ -71,7 +71,7 @@ test('a program without MCP is ready when its screen is quiet, and is told to an
   const status = { runs: ['Hal'] }
   expect((await world.lead.call('run.status', status)).runs[0]).toMatchObject({ preview: text.trimEnd() })
   const stranger = await world.client('Peeper')
-  await expect(stranger.call('worker.screen', { name: 'Hal' })).rejects.toThrow('is for Lead, who hired it')
+  await expect(stranger.call('worker.screen', { name: 'Hal' })).rejects.toThrow('may be seen by Lead, who hired it')
   const asked = await Promise.all(
     ['Hal', 'Nil'].map(async (name) => (await stranger.call('run.status', { runs: [name] })).runs[0]),
   )

@@ -21,7 +21,7 @@ export const clusterRefusals = {
     http: 503,
     text: (d) =>
       d.workspace === undefined
-        ? `The cluster cannot be reached${placeText(d)}. Ask again later.`
+        ? `The cluster cannot be reached${placeText(d)}. Try again later.`
         : `The shared workspace "${d.workspace}" cannot be reached${placeText(d)}: nothing was stored. What arrived here before can still be read. Try again later.`,
   },
   'cluster.unusable': {
