@@ -134,8 +134,11 @@ async function buildProgram(
     .addHelpText('after', '\nEvery command: agent-relay help all\nOne command:   agent-relay help send')
   root.configureHelp({ formatHelp: (command, help) => formatHelp(command, help, command === root && !showsAll) })
   const asked = first === 'help' ? second : first
+  // Only help and a mistyped name need the other commands.
+  const isAlone = argv[2] === asked && commandCatalog.some(({ name }) => name === asked)
   for (const { title, rows } of commandGroups) {
     for (const row of rows) {
+      if (isAlone && row.name !== asked) continue
       const command = row.name === asked ? buildCommand(await loadCommand(row), root, act) : summaryCommand(row, root)
       root.addCommand(command.helpGroup(showsAll ? `${title}:` : 'The commands of a day:'), { hidden: row.isHidden })
     }
