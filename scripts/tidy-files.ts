@@ -35,7 +35,7 @@ export const fileReaders: Record<string, string> = {
   'packages/relay/src/cli/commands/daemon/log-file.ts': 'the data directory',
   'packages/relay/src/supervisor/launching.ts': 'the data directory',
   'packages/relay/src/wires/page-login.ts': 'the data directory',
-  'packages/relay/src/store/migrating-ahead.ts': 'the header of a database',
+  'packages/relay/src/store/file-header.ts': 'the header of a database',
   'packages/relay/src/store/journal-end.ts': 'the data directory',
   'packages/relay/src/store/integrity.ts': 'the data directory',
   'packages/relay/src/cli/commands/lift/role-panes.ts': "a lift's private directory",

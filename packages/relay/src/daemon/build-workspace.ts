@@ -13,7 +13,6 @@ import { projectOwner } from '../machine/config.ts'
 import type { DataDirectory } from '../machine/data-directory.ts'
 import type { RunLimits } from '../runs/limits.ts'
 import { type OpenRunSession, Runner } from '../runs/runner.ts'
-import { migrateAhead } from '../store/migrating-ahead.ts'
 import { HarnessSetups } from '../supervisor/launching.ts'
 import type { SupervisorOptions } from '../supervisor/supervisor.ts'
 import { openMcpSession } from '../wires/mcp-session.ts'
@@ -23,7 +22,7 @@ import type { ClusterAccess } from './cluster-access.ts'
 import { lockPathOf } from './inspect.ts'
 import type { KnownWorkspaces } from './known-workspaces.ts'
 import type { OpenWorkspace } from './open-workspace.ts'
-import { discardRepacked } from './repacking.ts'
+import { prepareFile } from './preparing.ts'
 import { makeRuntimes } from './runtimes.ts'
 import { offerDaemonActions } from './worker-actions.ts'
 
@@ -68,9 +67,8 @@ export async function buildWorkspace(
   if (isNew && !isMemory) await cluster.assertNameFree(name)
   const dataDir = directory.path
   const folder = directory.makeFolder(name)
-  if (!isMemory) await migrateAhead(directory.databasePath(name))
+  if (!isMemory) await prepareFile(directory.databasePath(name), onTrouble)
   const sharing = isMemory ? undefined : await cluster.sharingOf(name)
-  if (!isMemory) discardRepacked(directory.databasePath(name))
   const runtimes = makeRuntimes({
     ...{ dataDir, folder, env, setups, harnesses, worktrees, onTrouble, whenWritable: sharing?.reached },
     project: () => projectOwner(dataDir, name),

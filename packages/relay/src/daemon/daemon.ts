@@ -41,6 +41,7 @@ import { agentProcessesOf } from './open-workspace.ts'
 import { OpenWorkspaces } from './open-workspaces.ts'
 import { overviewOf, readRestSummary, readRestSummaryAtOnce } from './overview.ts'
 import { type ControllableDaemon, makeOwnerControls, workspaceEntryOf } from './owner-controls.ts'
+import { slowestLast } from './preparing.ts'
 import { programSources } from './program-sources.ts'
 import { WorkspacePruner } from './pruning.ts'
 import { repackDatabase } from './repacking.ts'
@@ -177,7 +178,8 @@ export class Daemon {
     try {
       daemon.#known.finishInterrupted()
       directory.hooks.removeOldMarks()
-      daemon.#startup.announce([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])
+      const names = [...new Set([...(options.initialWorkspaces ?? []), ...daemon.#known.lastOpenNames])]
+      daemon.#startup.announce(options.isMemory ? names : slowestLast(names, (name) => directory.databasePath(name)))
       daemon.#http = await daemon.#listenHttp()
       await daemon.#startup.openAll()
       daemon.#rememberOpen()

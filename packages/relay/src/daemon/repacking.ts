@@ -1,13 +1,14 @@
-// Rewrites the database file of a workspace that is closed for lack of use, once: a file that an older version has made cannot give unused space back, the new
-// one can. The copy is made in a thread, and replaces the file only if nobody has opened the workspace meanwhile.
+// Rewrites the database file of a workspace that is closed, once: a file that an older version has made cannot give unused space back, the new one can. This is
+// done when nobody uses the workspace, or before a daemon opens it, since one in constant use is closed at no other time. The copy is made in a thread, and
+// replaces the file only if nobody has opened the workspace meanwhile.
 
-import { existsSync, renameSync, statSync } from 'node:fs'
+import { existsSync, renameSync, statfsSync, statSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { syncFolder } from '../machine/sync.ts'
 import { freeClosedFiles } from '../store/database.ts'
-import type { FreePages } from '../store/free-pages.ts'
+import { type FileHeader, readFileHeader } from '../store/file-header.ts'
 import { copyInThread, removeCopy } from '../store/snapshot.ts'
 
 /** A file is rewritten if at least this many bytes, and this part of it, are unused. */
@@ -15,8 +16,16 @@ const [stuckMin, partMin] = [1024 * 1024, 0.25]
 /** Number of checks, and the interval in ms, whether the closed workspace's connections have ended: the last one removes the write-ahead log. */
 const [tries, tryMs] = [5, 200]
 
-export function isWorthRepacking(pages: FreePages): boolean {
-  return !pages.canShrink && pages.bytes >= Math.max(stuckMin, partMin * pages.fileBytes)
+export function isWorthRepacking({ canShrink, bytes, fileBytes }: Omit<FileHeader, 'version'>): boolean {
+  return !canShrink && bytes >= Math.max(stuckMin, partMin * fileBytes)
+}
+
+/** Whether a file that is about to be opened should be rewritten before: if that is worth it, and the disk has room for the copy. */
+export function isRepackedBeforeOpening(path: string): boolean {
+  const header = readFileHeader(path)
+  if (!header || !isWorthRepacking(header)) return false
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize > header.fileBytes
 }
 
 /** Rewrites a database file. `isAtRest`: whether nobody has opened the workspace since it was closed. Returns whether the new file is in place. */

@@ -1,13 +1,24 @@
 // Unused pages of a database file go back to the disk, in files of this version at once, in older ones when nobody uses them; and a file that somebody
 // else cuts is still noticed.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { isWorthRepacking, repackDatabase } from '../../src/daemon/repacking.ts'
 import { Database, freeClosedFiles } from '../../src/store/database.ts'
+import { readFileHeader } from '../../src/store/file-header.ts'
 import { checkIntegrity } from '../../src/store/integrity.ts'
+import { migrationSteps } from '../../src/store/migrations.ts'
 import { copyDatabase } from '../../src/store/snapshot.ts'
 import { Store } from '../../src/store/store.ts'
 
@@ -118,6 +129,48 @@ test('a rollback gives nothing back, and a later try does', () => {
   giveBack(store)
   expect(store.freePages.bytes).toBe(0)
   store.close()
+})
+
+/** The last connection puts the log into the file; it ends when its statements were collected. */
+async function untilClosed(file: string): Promise<void> {
+  const isLogThere = async () => {
+    await freeClosedFiles()
+    return existsSync(`${file}-wal`)
+  }
+  await expect.poll(isLogThere).toBe(false)
+}
+
+const pagesOf = ({ freePages: { canShrink, bytes, fileBytes } }: Store) => ({ canShrink, bytes, fileBytes })
+
+/** Opens a file, and closes it again. The functions that hold a database must have ended before it counts as closed. */
+function lookInto(file: string, change: (store: Store) => void = () => {}) {
+  const store = new Store(file)
+  change(store)
+  const pages = pagesOf(store)
+  store.close()
+  return { ...pages, version: migrationSteps.length }
+}
+
+test('the header of a closed file says what SQLite says of the open one', async () => {
+  const young = join(directory, 'young.db')
+  const pages = lookInto(young, leaveUnusedPages)
+  expect(pages.bytes).toBeGreaterThan(0)
+  await untilClosed(young)
+  expect(readFileHeader(young)).toEqual(pages)
+  fillOlderFile()
+  await untilClosed(path)
+  const header = readFileHeader(path)
+  expect(header).toMatchObject({ canShrink: false })
+  expect(lookInto(path)).toEqual(header)
+})
+
+test('a file without a header is left to its opening', () => {
+  writeFileSync(path, 'SQLite format 3\0')
+  expect([path, directory, join(directory, 'missing.db')].map(readFileHeader)).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ])
 })
 
 test('an older file is rewritten while nobody uses it, and can shrink from then on', async () => {
