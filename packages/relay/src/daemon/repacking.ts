@@ -16,13 +16,16 @@ const [stuckMin, partMin] = [1024 * 1024, 0.25]
 /** Number of checks, and the interval in ms, whether the closed workspace's connections have ended: the last one removes the write-ahead log. */
 const [tries, tryMs] = [5, 200]
 
+/** The files that are being rewritten now. */
+const underWay = new Set<string>()
+
 export function isWorthRepacking({ canShrink, bytes, fileBytes }: Omit<FileHeader, 'version'>): boolean {
   return !canShrink && bytes >= Math.max(stuckMin, partMin * fileBytes)
 }
 
 /** Whether a file that is about to be opened should be rewritten before: if that is worth it, and the disk has room for the copy. */
 export function isRepackedBeforeOpening(path: string): boolean {
-  const header = readFileHeader(path)
+  const header = underWay.has(path) ? undefined : readFileHeader(path)
   if (!header || !isWorthRepacking(header)) return false
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize > header.fileBytes
@@ -31,6 +34,7 @@ export function isRepackedBeforeOpening(path: string): boolean {
 /** Rewrites a database file. `isAtRest`: whether nobody has opened the workspace since it was closed. Returns whether the new file is in place. */
 export async function repackDatabase(path: string, isAtRest: () => boolean): Promise<boolean> {
   const copy = repackedPath(path)
+  underWay.add(path)
   try {
     discardRepacked(path)
     const before = stampOf(path)
@@ -45,6 +49,7 @@ export async function repackDatabase(path: string, isAtRest: () => boolean): Pro
     }
     return false
   } finally {
+    underWay.delete(path)
     removeCopy(copy)
   }
 }
